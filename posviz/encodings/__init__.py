@@ -1,0 +1,1 @@
+"""Encodings, one file each, in a folder per family."""

@@ -1,0 +1,176 @@
+"""Rotary encodings: an angle per position and pair.
+
+The law of the family: a rotation keeps the length of a vector (times ``attention_factor``), and the
+logit of a rotated q and k depends on their distance only.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from annotated_types import Ge, Gt, Le
+from array_api_compat import array_namespace
+
+from posviz.encodings.base import Encoding
+from posviz.parameters import Parameter, ParameterError
+from posviz.results import (
+    Array,
+    Layout,
+    RelativeRotation,
+    Rotation,
+    as_positions,
+    device_of,
+    frozen,
+)
+
+Base = Annotated[
+    float,
+    Gt(1),
+    Le(1e15),
+    Parameter(
+        help="Ratio of the ladder of frequencies: a larger base slows the slow pairs "
+        "(known elsewhere as rope_theta).",
+        symbol="b",
+        slider=(1e3, 1e8),
+        scale="log",
+    ),
+]
+HeadDim = Annotated[
+    int,
+    Ge(2),
+    Le(8192),
+    Parameter(
+        help="Size of one attention head.", symbol="D", unit="dimensions", slider=(16, 256), step=2
+    ),
+]
+
+
+class RotaryEncoding(Encoding):
+    """Base of the family: the ladder of frequencies, and how a result is put together.
+
+    A subclass overrides one or more of :meth:`frequencies`, :meth:`magnitude`,
+    :meth:`softmax_magnitude`, :meth:`relative_distance` and :meth:`query_scale`. Each is a pure
+    function of the spec and of ``length``, the number of tokens that the model runs at.
+    """
+
+    family: ClassVar[str] = "rotary"
+    remaps_distance: ClassVar[bool] = False
+    """True where the distance itself changes, so that q and k cannot be rotated one by one."""
+
+    base: Base = 10000.0
+    head_dim: HeadDim = 128
+    partial_rotary_factor: Annotated[
+        float,
+        Gt(0),
+        Le(1),
+        Parameter(
+            help="Share of a head's dimensions that rotate; the rest carries no position.",
+            symbol="p",
+            slider=(0.1, 1),
+            step=0.05,
+        ),
+    ] = 1.0
+    layout: Annotated[
+        Layout,
+        Parameter(
+            help="Which two dimensions form a pair; a convention of the trained weights: the two "
+            "give equal logits after one permutation of q and k.",
+        ),
+    ] = "half_split"
+
+    def check_rules(self) -> None:
+        if self.rotary_dim < 2 or self.rotary_dim % 2:
+            raise ParameterError(
+                f"{self.title}: head_dim × partial_rotary_factor, the rotary dimension, must be even "
+                f"and at least 2; got {self.rotary_dim} from head_dim {self.head_dim} and "
+                f"partial_rotary_factor {self.partial_rotary_factor}."
+            )
+
+    @property
+    def rotary_dim(self) -> int:
+        """Dimensions that rotate, rounded down as every runtime does."""
+        return int(self.head_dim * self.partial_rotary_factor)
+
+    @property
+    def pairs(self) -> int:
+        return self.rotary_dim // 2
+
+    def ladder(self, base: float, *, xp: Any = np, device: Any = None) -> Array:
+        """b^(-2i/d) for i = 0 … pairs-1, float64: (pairs,) radians per token."""
+        exponent = xp.arange(0, self.rotary_dim, 2, dtype=xp.float64, device=device)
+        return base ** (-exponent / self.rotary_dim)
+
+    def trained_frequencies(self, *, xp: Any = np, device: Any = None) -> Array:
+        """What the model was trained with, before any extension: (pairs,) radians per token."""
+        return self.ladder(self.base, xp=xp, device=device)
+
+    def frequencies(self, length: int, *, xp: Any = np, device: Any = None) -> Array:
+        """What the model runs with at this length: (pairs,) radians per token, float64."""
+        return self.trained_frequencies(xp=xp, device=device)
+
+    def magnitude(self, length: int) -> float:
+        """Factor on cos and sin."""
+        return 1.0
+
+    def softmax_magnitude(self, length: int) -> float:
+        """Factor on all logits, rotated or not."""
+        return 1.0
+
+    def relative_distance(self, query: Array, key: Array) -> Array:
+        """The distance that the rotation sees between two positions; arrays broadcast."""
+        return query - key
+
+    def query_scale(self, query: Array, length: int) -> Array | None:
+        """Factor on the logits of a query at this position; None stands for 1 everywhere."""
+        return None
+
+    def encode(self, positions: Any, length: int | None = None) -> Rotation | RelativeRotation:
+        """Angles for the given positions.
+
+        Parameters
+        ----------
+        positions : (positions,) tokens; NumPy, torch, or a list of numbers.
+        length : the number of tokens that the model runs at; by default the last position + 1.
+            Only methods that depend on the length (dynamic ones, LongRoPE) look at it.
+
+        Returns
+        -------
+        Rotation, or RelativeRotation where the method remaps distances; float32 positions give
+        float32 arrays. Frequencies are worked out in float64 first, as runtimes should.
+
+        Raises
+        ------
+        ParameterError : positions that are not finite numbers in one row, or a length below 1.
+        """
+        at = as_positions(positions)
+        if at.ndim != 1:
+            raise ParameterError(f"positions must be one row of numbers; got {at.ndim} axes.")
+        context = self.context_length(at, length)
+        xp = array_namespace(at)
+        frequencies = self.frequencies(context, xp=xp, device=device_of(at))
+        scale = self.query_scale(at, context)
+        shared: dict[str, Any] = {
+            "positions": frozen(xp.asarray(at, copy=True)),
+            "inv_freq": frozen(xp.astype(frequencies, at.dtype)),
+            "attention_factor": self.magnitude(context),
+            "softmax_factor": self.softmax_magnitude(context),
+            "query_scale": None if scale is None else frozen(scale),
+            "head_dim": self.head_dim,
+            "rotary_dim": 2 * frequencies.shape[0],
+            "layout": self.layout,
+        }
+        if not self.remaps_distance:
+            return Rotation(**shared)
+        distance = frozen(self.relative_distance(at[:, None], at[None, :]))
+        return RelativeRotation(relative_distance=distance, **shared)
+
+    def context_length(self, positions: Array, length: int | None) -> int:
+        if length is None:
+            xp = array_namespace(positions)
+            return 1 + max(0, int(xp.max(positions))) if positions.shape[0] else 1
+        if isinstance(length, bool) or not isinstance(length, int) or length < 1:
+            raise ParameterError(
+                f"{self.title}: length must be a whole number of at least 1; got {length}."
+            )
+        return length
