@@ -79,7 +79,8 @@ def parse(text: str) -> Encoding:
 
     Raises
     ------
-    ParameterError : an unknown id or parameter, a parameter given twice, a value outside its domain.
+    ParameterError : an unknown id or parameter, a parameter given twice, a value that is not
+        allowed.
     """
     encoding_id, _, query = text.strip().partition("?")
     encoding = get(encoding_id)

@@ -1,13 +1,14 @@
 """Declared parameters: one declaration says what a field may be and how a person sets it.
 
-A field of an encoding is written once, as ``name: Annotated[type, bounds, Parameter(...)] = default``.
-Validation, the widget, the link text, the documentation and the random test cases all read that
-declaration through :func:`declarations`.
+A field of an encoding is written once, as
+``name: Annotated[type, bounds, Parameter(...)] = default``. Validation, the widget, the link text,
+the documentation and the random test cases all read that declaration through :func:`declarations`.
 """
 
 from __future__ import annotations
 
 import difflib
+import functools
 import math
 import types
 from collections.abc import Sequence
@@ -15,8 +16,11 @@ from dataclasses import dataclass
 from typing import Any, Literal, Union, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le, Lt, MultipleOf
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, BeforeValidator, ValidationError
 from pydantic.fields import FieldInfo
+
+AcceptsList = BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)
+"""Beside a tuple field: a list of numbers, as configuration files have them, is taken too."""
 
 Kind = Literal["number", "integer", "switch", "choice", "list"]
 Scale = Literal["linear", "log"]
@@ -139,10 +143,15 @@ def number_text(value: float) -> str:
 
 def sentence(owner: str, name: str, allowed: str, value: Any) -> str:
     """The one form of every message about a bad value."""
+    return f"{owner}: {name} must be {allowed}; got {_shown(value)}."
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, int) and value.bit_length() > 4 * _SHOWN_VALUE_LENGTH:
+        # Python refuses to write out integers of more than 4300 digits.
+        return f"a whole number of about {int(value.bit_length() * math.log10(2)) + 1} digits"
     shown = repr(value) if isinstance(value, str) else str(value)
-    if len(shown) > _SHOWN_VALUE_LENGTH:
-        shown = shown[:_SHOWN_VALUE_LENGTH] + "…"
-    return f"{owner}: {name} must be {allowed}; got {shown}."
+    return shown if len(shown) <= _SHOWN_VALUE_LENGTH else shown[:_SHOWN_VALUE_LENGTH] + "…"
 
 
 def closest(name: str, known: Sequence[str]) -> str:
@@ -151,6 +160,7 @@ def closest(name: str, known: Sequence[str]) -> str:
     return f"closest: {', '.join(near)}" if near else f"known: {', '.join(known)}"
 
 
+@functools.cache
 def declarations(model: type[BaseModel]) -> tuple[Declaration, ...]:
     """All declared parameters of a class, in the order in which they were written."""
     return tuple(_declaration(name, field) for name, field in model.model_fields.items())
@@ -161,7 +171,8 @@ def _declaration(name: str, field: FieldInfo) -> Declaration:
     if parameter is None:
         raise TypeError(f"field {name} is declared without a Parameter")
     kind, optional, choices = _kind(name, field.annotation)
-    bounds: dict[type, Any] = {type(item): item for item in field.metadata}
+    of_items = get_args(get_args(field.annotation)[0])[1:] if kind == "list" else ()
+    bounds: dict[type, Any] = {type(item): item for item in (*field.metadata, *of_items)}
     lower, lower_included = _bound(bounds, Ge, "ge", Gt, "gt")
     upper, upper_included = _bound(bounds, Le, "le", Lt, "lt")
     multiple = bounds.get(MultipleOf)

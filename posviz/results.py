@@ -114,7 +114,7 @@ class RelativeRotation:
     Attributes
     ----------
     positions : (positions,) tokens; queries and keys stand at the same positions.
-    relative_distance : (positions as queries, positions as keys) the distance that the rotation sees.
+    relative_distance : (queries, keys), both at ``positions``: the distance that the rotation sees.
     Everything else as in :class:`Rotation`.
     """
 
@@ -137,7 +137,8 @@ class RelativeRotation:
 def wavelengths(inv_freq: Array) -> Array:
     """(pairs,) tokens per full turn, 2π / inv_freq; infinite where inv_freq is 0."""
     xp = array_namespace(inv_freq)
-    turning = inv_freq != 0
+    # Below this 2π / inv_freq is beyond the largest number of the dtype.
+    turning = inv_freq > 8 / xp.finfo(inv_freq.dtype).max
     safe = xp.where(turning, inv_freq, xp.ones_like(inv_freq))
     return frozen(xp.where(turning, 2 * math.pi / safe, xp.full_like(inv_freq, math.inf)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
@@ -53,6 +54,8 @@ class Encoding(BaseModel):
     """What to look at in its figures."""
     limits: ClassVar[str]
     """What its figures do not show."""
+    profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    """Who computes this encoding how: a name, and the values of the switches that give it."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -1,7 +1,8 @@
 """The ramps that decide which pairs an extension keeps and which it divides.
 
 Both published forms answer 1 for a pair that is kept, 0 for one that is divided, and agree on where
-these bands end; they differ in between (YaRN paper, arXiv:2309.00071, equation 18, against its code).
+these bands end; they differ in between (YaRN paper, arXiv:2309.00071, equation 18, against its
+code).
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def kept_by_turns(inv_freq: Array, length: float, beta_slow: float, beta_fast: f
 
 
 def pair_at_turns(count: float, rotary_dim: int, base: float, length: float) -> float:
-    """The (fractional) pair that makes ``count`` turns within ``length``: d·ln(L/2πn) / (2·ln b)."""
+    """The (fractional) pair that makes n = ``count`` turns in L: d·ln(L/2πn) / (2·ln b)."""
     return rotary_dim * math.log(length / (2 * math.pi * count)) / (2 * math.log(base))
 
 
@@ -48,6 +49,8 @@ def ramp_bounds(
     """Pairs between which the ramp in the pair index runs, clamped as all code does.
 
     The upper clamp is d - 1, not the last pair d/2 - 1: transformers, vLLM and the authors agree.
+    Clamping can cross the bounds: in a short window no pair turns ``beta_slow`` times and the upper
+    bound falls below 0; in a very long one the lower bound passes d - 1.
     """
     low = pair_at_turns(beta_fast, rotary_dim, base, length)
     high = pair_at_turns(beta_slow, rotary_dim, base, length)
@@ -56,9 +59,17 @@ def ramp_bounds(
     return max(low, 0), min(high, rotary_dim - 1)
 
 
-def kept_by_pair_index(pairs: int, low: float, high: float, *, xp: Any, device: Any) -> Array:
-    """Linear in the pair index: 1 - clip((i - low)/(high - low), 0, 1): (pairs,)."""
-    # Equal bounds would divide by zero; every implementation widens them by the same 0.001.
-    width = 0.001 if low == high else high - low
+def kept_by_pair_index(
+    pairs: int, low: float, high: float, *, crossed_is_step: bool = False, xp: Any, device: Any
+) -> Array:
+    """Linear in the pair index: 1 - clip((i - low)/(high - low), 0, 1): (pairs,).
+
+    Equal bounds would divide by zero; every implementation widens them by the same 0.001. Crossed
+    bounds run the ramp backwards in transformers, vLLM and the authors' code; llama.cpp takes a
+    width of at least 0.001, which makes a step at ``low`` of them (``crossed_is_step``).
+    """
+    width = high - low
+    if width == 0 or (crossed_is_step and width < 0.001):
+        width = 0.001
     index = xp.arange(pairs, dtype=xp.float64, device=device)
     return 1.0 - xp.clip((index - low) / width, 0.0, 1.0)

@@ -7,11 +7,11 @@ that depends on the length does nothing at or below the trained window.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from annotated_types import Ge, Gt, Le
+from annotated_types import Ge, Le
+from array_api_compat import array_namespace
 
 from posviz.encodings.ramps import kept_by_turns
 from posviz.encodings.rotary import RotaryEncoding
@@ -41,6 +41,7 @@ ScalingFactor = Annotated[
         scale="log",
     ),
 ]
+Turns = tuple[float, float]
 
 
 class Extension(RotaryEncoding):
@@ -49,10 +50,12 @@ class Extension(RotaryEncoding):
     family: ClassVar[str] = "extension"
     identity_at_factor_one: ClassVar[bool] = True
     """Whether the method promises to change nothing at a factor of 1."""
-    profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    """Who computes this method how: a name, and the values of the switches that give it."""
 
     original_max_position_embeddings: OriginalLength = 4096
+
+    def factor_at(self, length: int) -> float:
+        """The factor s that applies when the model runs at this length."""
+        return 1.0
 
 
 class FactorExtension(Extension):
@@ -60,13 +63,47 @@ class FactorExtension(Extension):
 
     scaling_factor: ScalingFactor = 16.0
 
+    def factor_at(self, length: int) -> float:
+        return self.scaling_factor
 
-class RampExtension(FactorExtension):
+
+class DynamicExtension(Extension):
+    """An extension whose factor follows the length: s = max(1, ℓ/L)."""
+
+    def factor_at(self, length: int) -> float:
+        return max(1.0, length / self.original_max_position_embeddings)
+
+
+class RampExtension(Extension):
     """Fast pairs kept, slow pairs divided by s, a ramp between: f' = γ·f + (1-γ)·f/s."""
+
+    @property
+    def ramp_turns(self) -> Turns:
+        """Turns within L at which the ramp starts (all divided) and ends (all kept)."""
+        raise NotImplementedError
+
+    def kept(self, *, xp: Any = np, device: Any = None) -> Array:
+        """γ: 1 where a pair is kept, 0 where it is divided: (pairs,)."""
+        slow, fast = self.ramp_turns
+        trained = self.trained_frequencies(xp=xp, device=device)
+        return kept_by_turns(trained, self.original_max_position_embeddings, slow, fast)
+
+    def frequencies(self, length: int, *, xp: Any = np, device: Any = None) -> Array:
+        return self.blend(self.factor_at(length), xp=xp, device=device)
+
+    def blend(self, factor: float, *, xp: Any, device: Any) -> Array:
+        """γ·f + (1-γ)·f/s for any s: (pairs,) radians per token."""
+        trained = self.trained_frequencies(xp=xp, device=device)
+        kept = self.kept(xp=xp, device=device)
+        return kept * trained + (1 - kept) * (trained / factor)
+
+
+class BetaRampExtension(RampExtension):
+    """A ramp whose ends are called beta_slow and beta_fast."""
 
     beta_fast: Annotated[
         float,
-        Gt(0),
+        Ge(1e-6),
         Le(1e6),
         Parameter(
             help="Pairs that turn at least this often in the trained window are kept.",
@@ -78,7 +115,7 @@ class RampExtension(FactorExtension):
     ] = 32.0
     beta_slow: Annotated[
         float,
-        Gt(0),
+        Ge(1e-6),
         Le(1e6),
         Parameter(
             help="Pairs that turn at most this often in the trained window are divided by s.",
@@ -97,30 +134,16 @@ class RampExtension(FactorExtension):
                 f"got beta_fast {self.beta_fast:g} and beta_slow {self.beta_slow:g}."
             )
 
-    def kept(self, *, xp: Any = np, device: Any = None) -> Array:
-        """γ: 1 where a pair is kept, 0 where it is divided: (pairs,)."""
-        return kept_by_turns(
-            self.trained_frequencies(xp=xp, device=device),
-            self.original_max_position_embeddings,
-            self.beta_slow,
-            self.beta_fast,
-        )
-
-    def frequencies(self, length: int, *, xp: Any = np, device: Any = None) -> Array:
-        return self.blend(self.scaling_factor, xp=xp, device=device)
-
-    def blend(self, factor: float, *, xp: Any, device: Any) -> Array:
-        """γ·f + (1-γ)·f/s for any s: (pairs,) radians per token."""
-        trained = self.trained_frequencies(xp=xp, device=device)
-        kept = self.kept(xp=xp, device=device)
-        return kept * trained + (1 - kept) * (trained / factor)
+    @property
+    def ramp_turns(self) -> Turns:
+        return self.beta_slow, self.beta_fast
 
 
 def ntk_base(base: float, alpha: float, rotary_dim: int) -> float:
-    """b·α^(d/(d-2)): the base whose slowest pair is slowed by exactly α and whose fastest not at all.
+    """b·α^(d/(d-2)): the base that slows the slowest pair by exactly α, the fastest not at all.
 
-    YaRN paper (arXiv:2309.00071), definition 1. With d = 2 there is one pair, which is both, and the
-    exponent has no value: the base is then left as it is.
+    YaRN paper (arXiv:2309.00071), definition 1. With d = 2 the exponent has no value, and needs
+    none: the one pair has frequency b^0 = 1 whatever the base is, so the base is left alone.
     """
     return base if rotary_dim == 2 else base * alpha ** (rotary_dim / (rotary_dim - 2))
 
@@ -128,3 +151,12 @@ def ntk_base(base: float, alpha: float, rotary_dim: int) -> float:
 def yarn_magnitude(factor: float, mscale: float = 1.0) -> float:
     """0.1·k·ln s + 1, YaRN paper equation 22 (k = 1 there; DeepSeek's mscale is k); 1 for s ≤ 1."""
     return 1.0 if factor <= 1 else 0.1 * mscale * math.log(factor) + 1.0
+
+
+def log_length_scale(positions: Array, original_length: int) -> Array:
+    """max(1, ln(i+1) / ln L): (positions,), for the i+1 tokens that position i sees.
+
+    Su, kexue.fm 8823. Written with the maximum inside, so that no logarithm of 0 is taken.
+    """
+    xp = array_namespace(positions)
+    return xp.log(xp.clip(positions + 1, original_length, None)) / math.log(original_length)

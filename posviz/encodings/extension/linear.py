@@ -26,9 +26,10 @@ class Linear(FactorExtension):
         ),
     )
     formula: ClassVar[str] = r"f'_i = f_i / s"
+    rope_types: ClassVar[tuple[str, ...]] = ("linear",)
     shows: ClassVar[str] = (
-        "The whole spectrum moves down together: no pair leaves its trained arc, and neighbours come "
-        "s times closer, which is what costs at short range."
+        "The whole spectrum moves down together: no pair leaves its trained arc, and neighbours "
+        "come s times closer, which is what costs at short range."
     )
     limits: ClassVar[str] = "How much of the short-range cost a fine-tuning repairs."
 

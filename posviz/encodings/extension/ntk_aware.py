@@ -16,7 +16,11 @@ from posviz.results import Array
 
 
 class NtkAware(FactorExtension):
-    """b' = b·s^(d/(d-2)), which divides pair i by s^(2i/(d-2)): 1 at the fastest, s at the slowest."""
+    """b' = b·s^(d/(d-2)), which divides pair i by s^(2i/(d-2)).
+
+    That is exactly 1 at the fastest pair and exactly s at the slowest. A fixed α in place of s, as
+    HunYuan has it, is the same formula.
+    """
 
     title: ClassVar[str] = "NTK-aware"
     year: ClassVar[int] = 2023
@@ -30,9 +34,10 @@ class NtkAware(FactorExtension):
         ),
     )
     formula: ClassVar[str] = r"b' = b\, s^{d/(d-2)},\quad f'_i = b'^{-2i/d}"
+    rope_types: ClassVar[tuple[str, ...]] = ("ntk",)
     shows: ClassVar[str] = (
-        "The divisor grows smoothly from exactly 1 at the fastest pair to exactly s at the slowest; "
-        "the pairs in the middle leave their trained arc."
+        "The divisor grows smoothly from exactly 1 at the fastest pair to exactly s at the "
+        "slowest; the pairs in the middle leave their trained arc."
     )
     limits: ClassVar[str] = (
         "In practice the usable length falls short of s times the window, because the middle pairs "
@@ -46,8 +51,8 @@ class NtkAware(FactorExtension):
     variant: Annotated[
         Literal["published", "vllm"],
         Parameter(
-            help="vllm: base b·s, then all frequencies divided by s^(2/d), so that the fastest pair "
-            "is slowed too."
+            help="published: base b·s^(d/(d-2)); vllm: base b·s, then all frequencies divided by "
+            "s^(2/d), so that the fastest pair is slowed too."
         ),
     ] = "published"
     mixed_b: Annotated[

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-import numpy as np
-from annotated_types import Ge, Gt, Le
+from annotated_types import Ge, Le
 
 from posviz.encodings.base import Source
-from posviz.encodings.extension import RampExtension, yarn_magnitude
-from posviz.encodings.ramps import kept_by_pair_index, ramp_bounds
+from posviz.encodings.extension import FactorExtension, yarn_magnitude
+from posviz.encodings.yarn_rules import YarnRules
 from posviz.parameters import Parameter
-from posviz.results import Array
 
 Mscale = Annotated[
     float | None,
@@ -26,8 +24,18 @@ Mscale = Annotated[
     ),
 ]
 
+# Every profile sets every switch, so that going from one to another leaves nothing behind.
+_TRANSFORMERS: Mapping[str, Any] = {
+    "ramp": "pair_index",
+    "truncate": True,
+    "crossed_bounds": "backwards",
+    "mscale_rule": "transformers",
+    "softmax_correction": False,
+    "applies": "always",
+}
 
-class Yarn(RampExtension):
+
+class Yarn(YarnRules, FactorExtension):
     """f' = γ·f + (1-γ)·f/s, and cos and sin times m = 0.1·ln s + 1.
 
     The paper prints γ linear in the turns of a pair; its code, and every runtime after it, makes γ
@@ -49,71 +57,50 @@ class Yarn(RampExtension):
     formula: ClassVar[str] = (
         r"f'_i = \gamma_i f_i + (1 - \gamma_i)\frac{f_i}{s},\quad m = 0.1 \ln s + 1"
     )
+    rope_types: ClassVar[tuple[str, ...]] = ("yarn", "deepseek_yarn", "telechat3-yarn")
     shows: ClassVar[str] = (
         "Three bands: fast pairs keep their frequency, so neighbours stay apart; slow pairs are "
         "divided by s, so none leaves its trained arc; the ramp joins them."
     )
     limits: ClassVar[str] = (
-        "Staying inside the trained arc is necessary, not sufficient: it gives only superficial long "
-        "context without training at that length."
+        "Staying inside the trained arc is necessary, not sufficient: it gives only superficial "
+        "long context without training at that length."
     )
     profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "transformers, vLLM, SGLang": {"ramp": "pair_index", "truncate": True},
-        "llama.cpp, MLX (always rounded)": {
-            "ramp": "pair_index",
-            "truncate": True,
-            "mscale_rule": "deepseek_yarn",
+        "transformers, vLLM": _TRANSFORMERS,
+        "llama.cpp (always rounded)": {
+            **_TRANSFORMERS,
+            "crossed_bounds": "step",
+            "mscale_rule": "llama.cpp",
         },
-        "gpt-oss (bounds not rounded)": {"ramp": "pair_index", "truncate": False},
-        "paper (ramp in turns)": {"ramp": "turns"},
-        "DeepSeek (correction in the softmax)": {
-            "ramp": "pair_index",
-            "truncate": True,
+        "MLX (always rounded)": {**_TRANSFORMERS, "mscale_rule": "deepseek_yarn"},
+        "gpt-oss (bounds not rounded)": {**_TRANSFORMERS, "truncate": False},
+        "paper (ramp in turns)": {**_TRANSFORMERS, "ramp": "turns"},
+        "DeepSeek in transformers, vLLM (correction in the softmax)": {
+            **_TRANSFORMERS,
+            "mscale_rule": "deepseek_yarn",
             "mscale": 1.0,
             "mscale_all_dim": 1.0,
             "softmax_correction": True,
         },
+        "DeepSeek's own inference code (beyond the window only)": {
+            **_TRANSFORMERS,
+            "mscale_rule": "deepseek_yarn",
+            "mscale": 1.0,
+            "mscale_all_dim": 1.0,
+            "softmax_correction": True,
+            "applies": "beyond_window",
+        },
     }
 
-    ramp: Annotated[
-        Literal["pair_index", "turns"],
-        Parameter(
-            help="What the ramp is linear in: the pair index (all code) or the turns (the paper)."
-        ),
-    ] = "pair_index"
-    truncate: Annotated[
-        bool,
-        Parameter(help="Round the bounds of the ramp outward to whole pairs (pair_index only)."),
-    ] = True
-    extrapolation_factor: Annotated[
-        float,
-        Ge(0),
-        Le(1),
-        Parameter(
-            help="Weight of the kept frequencies: 0 is plain interpolation "
-            "(the authors' code and llama.cpp's ext_factor).",
-            slider=(0, 1),
-            step=0.01,
-        ),
-    ] = 1.0
-    attention_factor: Annotated[
-        float | None,
-        Gt(0),
-        Le(100),
-        Parameter(
-            help="Factor on cos and sin; left out means that it follows from s.",
-            symbol="m",
-            slider=(0.5, 2),
-            step=0.001,
-        ),
-    ] = None
     mscale: Mscale = None
     mscale_all_dim: Mscale = None
     mscale_rule: Annotated[
-        Literal["transformers", "deepseek_yarn"],
+        Literal["transformers", "deepseek_yarn", "llama.cpp"],
         Parameter(
-            help="transformers: the ratio m(s, mscale)/m(s, mscale_all_dim) counts only when both are "
-            "given; deepseek_yarn (vLLM, MLX): a missing mscale is 1, a missing mscale_all_dim is 0."
+            help="transformers: the ratio m(s, mscale)/m(s, mscale_all_dim) counts only when both "
+            "are given; deepseek_yarn (vLLM, MLX): a missing mscale is 1, a missing "
+            "mscale_all_dim is 0; llama.cpp: mscale is never read."
         ),
     ] = "transformers"
     softmax_correction: Annotated[
@@ -123,44 +110,41 @@ class Yarn(RampExtension):
             "their attention layer."
         ),
     ] = False
+    applies: Annotated[
+        Literal["always", "beyond_window"],
+        Parameter(
+            help="always (every runtime), or only while the length is beyond the trained window "
+            "(DeepSeek's own inference code)."
+        ),
+    ] = "always"
 
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """First and last pair of the ramp in the pair index."""
-        return ramp_bounds(
-            self.rotary_dim,
-            self.base,
-            self.original_max_position_embeddings,
-            self.beta_slow,
-            self.beta_fast,
-            rounded=self.truncate,
-        )
+    def factor_at(self, length: int) -> float:
+        if self.applies == "beyond_window" and length <= self.original_max_position_embeddings:
+            return 1.0
+        return self.scaling_factor
 
-    def kept(self, *, xp: Any = np, device: Any = None) -> Array:
-        if self.ramp == "turns":
-            kept = super().kept(xp=xp, device=device)
-        else:
-            low, high = self.bounds
-            kept = kept_by_pair_index(self.pairs, low, high, xp=xp, device=device)
-        return kept * self.extrapolation_factor
+    def derived_magnitude(self, factor: float) -> float:
+        mscale, over_all = self._magnitude_weights()
+        return yarn_magnitude(factor, mscale) / yarn_magnitude(factor, over_all)
 
-    def magnitude(self, length: int) -> float:
-        return self.magnitude_at(self.scaling_factor)
-
-    def magnitude_at(self, factor: float) -> float:
-        """Factor on cos and sin for any s."""
-        if self.attention_factor is not None:
-            return self.attention_factor
-        if self.mscale_rule == "deepseek_yarn":
-            mscale = 1.0 if self.mscale is None else self.mscale
-            return yarn_magnitude(factor, mscale) / yarn_magnitude(
-                factor, self.mscale_all_dim or 0.0
-            )
-        if self.mscale and self.mscale_all_dim:
-            return yarn_magnitude(factor, self.mscale) / yarn_magnitude(factor, self.mscale_all_dim)
-        return yarn_magnitude(factor)
+    def _magnitude_weights(self) -> tuple[float, float]:
+        """The two k of m(s, k) whose ratio multiplies cos and sin; m(s, 0) is 1."""
+        over_all = self.mscale_all_dim or 0.0
+        match self.mscale_rule:
+            case "deepseek_yarn":
+                return (1.0 if self.mscale is None else self.mscale), over_all
+            case "llama.cpp":
+                # Its DeepSeek V2 code takes any mscale_all_dim but 1 for mscale too; without the
+                # ramp it leaves cos and sin as they are.
+                unit = 1.0 if over_all in (0.0, 1.0) else over_all
+                return (unit if self.extrapolation_factor else over_all), over_all
+            case "transformers":
+                # 0 and absent are the same there.
+                if self.mscale and over_all:
+                    return self.mscale, over_all
+                return 1.0, 0.0
 
     def softmax_magnitude(self, length: int) -> float:
         if not (self.softmax_correction and self.mscale_all_dim):
             return 1.0
-        return yarn_magnitude(self.scaling_factor, self.mscale_all_dim) ** 2
+        return yarn_magnitude(self.factor_at(length), self.mscale_all_dim) ** 2

@@ -13,7 +13,7 @@ from annotated_types import Ge, Gt, Le
 from array_api_compat import array_namespace
 
 from posviz.encodings.base import Encoding
-from posviz.parameters import Parameter, ParameterError
+from posviz.parameters import Parameter, ParameterError, sentence
 from posviz.results import (
     Array,
     Layout,
@@ -46,6 +46,22 @@ HeadDim = Annotated[
 ]
 
 
+PartialRotaryFactor = Annotated[
+    float,
+    Gt(0),
+    Le(1),
+    Parameter(
+        help="Share of a head's dimensions that rotate; the rest carries no position.",
+        symbol="p",
+        slider=(0.1, 1),
+        step=0.05,
+    ),
+]
+
+_LARGEST_POSITION = 1 << 53
+"""Beyond this float64 no longer tells neighbouring tokens apart."""
+
+
 class RotaryEncoding(Encoding):
     """Base of the family: the ladder of frequencies, and how a result is put together.
 
@@ -55,22 +71,14 @@ class RotaryEncoding(Encoding):
     """
 
     family: ClassVar[str] = "rotary"
+    rope_types: ClassVar[tuple[str, ...]] = ()
+    """Values of rope_type in a model's configuration that mean this encoding."""
     remaps_distance: ClassVar[bool] = False
     """True where the distance itself changes, so that q and k cannot be rotated one by one."""
 
     base: Base = 10000.0
     head_dim: HeadDim = 128
-    partial_rotary_factor: Annotated[
-        float,
-        Gt(0),
-        Le(1),
-        Parameter(
-            help="Share of a head's dimensions that rotate; the rest carries no position.",
-            symbol="p",
-            slider=(0.1, 1),
-            step=0.05,
-        ),
-    ] = 1.0
+    partial_rotary_factor: PartialRotaryFactor = 1.0
     layout: Annotated[
         Layout,
         Parameter(
@@ -80,21 +88,35 @@ class RotaryEncoding(Encoding):
     ] = "half_split"
 
     def check_rules(self) -> None:
-        if self.rotary_dim < 2 or self.rotary_dim % 2:
+        if self.rotary_dim < 2 or self.rotary_dim % 2 or not self.rotating_pairs:
             raise ParameterError(
-                f"{self.title}: head_dim × partial_rotary_factor, the rotary dimension, must be even "
-                f"and at least 2; got {self.rotary_dim} from head_dim {self.head_dim} and "
+                f"{self.title}: head_dim and partial_rotary_factor must give an even number of "
+                f"rotary dimensions of at least 2; got {self.rotary_dim} dimensions with "
+                f"{self.rotating_pairs} rotating pairs from head_dim {self.head_dim} and "
                 f"partial_rotary_factor {self.partial_rotary_factor}."
             )
 
     @property
+    def is_proportional(self) -> bool:
+        """True where partial rotary keeps the full ladder and lets its slow pairs stand still."""
+        return False
+
+    @property
     def rotary_dim(self) -> int:
-        """Dimensions that rotate, rounded down as every runtime does."""
-        return int(self.head_dim * self.partial_rotary_factor)
+        """Dimensions that the ladder spans, rounded down as every runtime does."""
+        share = 1.0 if self.is_proportional else self.partial_rotary_factor
+        return int(self.head_dim * share)
 
     @property
     def pairs(self) -> int:
         return self.rotary_dim // 2
+
+    @property
+    def rotating_pairs(self) -> int:
+        """Pairs whose frequency is not 0 in the trained model."""
+        if self.is_proportional:
+            return int(self.head_dim * self.partial_rotary_factor / 2)
+        return self.pairs
 
     def ladder(self, base: float, *, xp: Any = np, device: Any = None) -> Array:
         """b^(-2i/d) for i = 0 … pairs-1, float64: (pairs,) radians per token."""
@@ -103,7 +125,11 @@ class RotaryEncoding(Encoding):
 
     def trained_frequencies(self, *, xp: Any = np, device: Any = None) -> Array:
         """What the model was trained with, before any extension: (pairs,) radians per token."""
-        return self.ladder(self.base, xp=xp, device=device)
+        ladder = self.ladder(self.base, xp=xp, device=device)
+        if not self.is_proportional:
+            return ladder
+        pair = xp.arange(self.pairs, device=device)
+        return xp.where(pair < self.rotating_pairs, ladder, xp.zeros_like(ladder))
 
     def frequencies(self, length: int, *, xp: Any = np, device: Any = None) -> Array:
         """What the model runs with at this length: (pairs,) radians per token, float64."""
@@ -141,7 +167,8 @@ class RotaryEncoding(Encoding):
 
         Raises
         ------
-        ParameterError : positions that are not finite numbers in one row, or a length below 1.
+        ParameterError : positions that are not finite numbers in one row or are beyond 2^53, or a
+            length below 1.
         """
         at = as_positions(positions)
         if at.ndim != 1:
@@ -166,11 +193,17 @@ class RotaryEncoding(Encoding):
         return RelativeRotation(relative_distance=distance, **shared)
 
     def context_length(self, positions: Array, length: int | None) -> int:
-        if length is None:
-            xp = array_namespace(positions)
-            return 1 + max(0, int(xp.max(positions))) if positions.shape[0] else 1
-        if isinstance(length, bool) or not isinstance(length, int) or length < 1:
+        """The length to run at: the given one, or the last position + 1."""
+        xp = array_namespace(positions)
+        if positions.shape[0] and float(xp.max(xp.abs(positions))) > _LARGEST_POSITION:
             raise ParameterError(
-                f"{self.title}: length must be a whole number of at least 1; got {length}."
+                f"{self.title}: positions must be at most 2^53 from 0; "
+                f"got {float(xp.max(xp.abs(positions)))}."
             )
+        if length is None:
+            return 1 + max(0, int(xp.max(positions))) if positions.shape[0] else 1
+        is_whole = isinstance(length, int) and not isinstance(length, bool)
+        if not is_whole or not 1 <= length <= _LARGEST_POSITION + 1:
+            allowed = "a whole number of at least 1 and at most 2^53 + 1"
+            raise ParameterError(sentence(self.title, "length", allowed, length))
         return length

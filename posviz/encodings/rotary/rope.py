@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from posviz.encodings.base import Source
 from posviz.encodings.rotary import RotaryEncoding
+from posviz.parameters import Parameter
 
 
 class Rope(RotaryEncoding):
     """f_i = b^(-2i/d) radians per token, for each pair i of the d rotary dimensions.
 
-    Partial rotary in the ordinary sense (GPT-NeoX, Phi, GLM, StableLM) squeezes a whole ladder into
-    the first d = p·D dimensions. The proportional sense is :class:`p_rope.PRope`.
+    With partial rotary in the ordinary sense d = p·D; in the proportional sense d = D and the pairs
+    from p·D/2 on stand still, as in :class:`p_rope.PRope`.
     """
 
     title: ClassVar[str] = "RoPE"
@@ -26,11 +27,25 @@ class Rope(RotaryEncoding):
             place="section 3.2, equation 15",
         ),
     )
-    formula: ClassVar[str] = r"f_i = b^{-2i/d}"
+    formula: ClassVar[str] = r"f_i = b^{-2i/d},\quad i = 0, \dots, d/2 - 1"
+    rope_types: ClassVar[tuple[str, ...]] = ("default", "mrope")
     shows: ClassVar[str] = (
         "Each pair turns at its own speed: the fast pairs tell neighbours apart, the slow pairs "
         "tell far from near and may never finish a turn in the trained window."
     )
     limits: ClassVar[str] = (
-        "Frequencies alone do not say how a trained model uses them; attention also depends on q and k."
+        "Frequencies alone do not say how a trained model uses them; attention also depends on q "
+        "and k."
     )
+
+    partial_rotary: Annotated[
+        Literal["ordinary", "proportional"],
+        Parameter(
+            help="ordinary (GPT-NeoX, Phi, GLM): a whole ladder squeezed into the first p·D "
+            "dimensions; proportional (Gemma 4): the p·D/2 fastest pairs of the full ladder.",
+        ),
+    ] = "ordinary"
+
+    @property
+    def is_proportional(self) -> bool:
+        return self.partial_rotary == "proportional"

@@ -1,0 +1,112 @@
+"""What a model class takes when its configuration does not say: defaults and conventions.
+
+The table beside this file was read off the configuration classes of transformers 5.24.0.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import Any
+
+LIBRARY_BASE = 10000
+"""transformers' base for a class that does not set its own."""
+
+_COMPOSITE_TEXT = ("_text", "_text_model")
+
+_FULL_LAYER_EVERY: Mapping[str, tuple[int, int]] = {
+    # model class: (period, which layer of each period is the full one)
+    "gemma2": (2, 1),
+    "gemma3_text": (6, 5),
+    "gemma3n_text": (5, 4),
+    "gemma4_text": (6, 5),
+    "cohere2": (4, 3),
+    "modernbert": (3, 0),
+    "modernbert-decoder": (3, 0),
+    "olmo3": (4, 3),
+    "exaone4": (4, 3),
+}
+_NO_ROPE_INTERVAL = {"llama4_text": 4, "smollm3": 4}
+_UNROTATED_FULL_LAYERS = ("cohere2", "exaone4", "exaone_moe", "afmoe")
+"""Classes whose full-attention layers carry no rotation; only the sliding ones rotate."""
+_GLOBAL_HEAD_DIM = {"gemma4_text": 512, "gemma4_unified_text": 512}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelClass:
+    """Facts about one ``model_type``; everything neutral when the class is unknown."""
+
+    name: str = ""
+    known: bool = False
+    base: float = LIBRARY_BASE
+    partial_rotary_factor: float | None = None
+    rotates_partially: bool = True
+    """Whether the class obeys partial_rotary_factor for rope_type default."""
+    interleaved: bool = False
+    head_dim: int | None = None
+    global_head_dim: int | None = None
+    rotary_dim: int | None = None
+    qk_rope_head_dim: int | None = None
+    softmax_correction: bool = False
+    rope_parameters: Mapping[str, Any] = field(default_factory=dict)
+    full_layer_every: tuple[int, int] | None = None
+    no_rope_interval: int | None = None
+    full_layers_rotate: bool = True
+
+    @property
+    def origin(self) -> str:
+        """How a row names a default of this class."""
+        return f"default of the model class {self.name}"
+
+
+def model_class(model_type: str) -> ModelClass:
+    """Facts about the class behind ``model_type``; composite names find their text class."""
+    table = _table()
+    for name in (model_type, *(model_type + ending for ending in _COMPOSITE_TEXT)):
+        if name in table["known"]:
+            return _facts(name)
+    return ModelClass(name=model_type)
+
+
+@functools.cache
+def _facts(name: str) -> ModelClass:
+    table = _table()
+    base = _value(table["base"], name)
+    partial = _value(table["partial_rotary_factor"], name)
+    return ModelClass(
+        name=name,
+        known=True,
+        base=LIBRARY_BASE if base is None else base,
+        partial_rotary_factor=partial,
+        rotates_partially=name in table["rotates_partially"],
+        interleaved=name in table["interleaved"],
+        head_dim=_whole(table["head_dim"], name),
+        global_head_dim=_GLOBAL_HEAD_DIM.get(name),
+        rotary_dim=_whole(table["rotary_dim"], name),
+        qk_rope_head_dim=_whole(table["qk_rope_head_dim"], name),
+        softmax_correction=name in table["softmax_correction"],
+        rope_parameters=table["rope_parameters"].get(name, {}),
+        full_layer_every=_FULL_LAYER_EVERY.get(name),
+        no_rope_interval=_NO_ROPE_INTERVAL.get(name),
+        full_layers_rotate=name not in _UNROTATED_FULL_LAYERS,
+    )
+
+
+@functools.cache
+def _table() -> dict[str, Any]:
+    text = (files("posviz.configs") / "model_classes.json").read_text(encoding="utf-8")
+    table: dict[str, Any] = json.loads(text)
+    return table
+
+
+def _value(groups: Mapping[str, list[str]], name: str) -> float | None:
+    """The value whose group names the class; the table lists classes by value."""
+    return next((float(value) for value, names in groups.items() if name in names), None)
+
+
+def _whole(groups: Mapping[str, list[str]], name: str) -> int | None:
+    value = _value(groups, name)
+    return None if value is None else int(value)

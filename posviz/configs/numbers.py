@@ -1,0 +1,62 @@
+"""Reads single numbers: what counts as one, and what to say when it does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from posviz.configs.findings import Findings
+from posviz.configs.section import Found
+from posviz.parameters import is_finite_number, number_text
+
+
+def number(found: Found, findings: Findings, *, whole: bool = False) -> float | int | None:
+    """The number under a key, or None after an error message that names the key.
+
+    4 and 4.0 are the same number, also where a whole one is wanted.
+    """
+    value = found.value
+    if value is None:
+        findings.error(
+            "PV111",
+            f"{found.key} is null, and null does not stand for a default here; give a number or "
+            "leave the key out.",
+            found.key,
+        )
+        return None
+    if not is_finite_number(value):
+        findings.error("PV112", f"{found.key} must be a number; {_hint(value)}", found.key)
+        return None
+    if not whole:
+        return value  # type: ignore[no-any-return]
+    if value != int(value):
+        findings.error(
+            "PV112", f"{found.key} must be a whole number; got {shown(value)}.", found.key
+        )
+        return None
+    return int(value)
+
+
+def positive_whole(found: Found, findings: Findings, code: str) -> int | None:
+    """A whole number of at least 1, or None after an error message with this code."""
+    value = number(found, findings, whole=True)
+    if value is not None and value < 1:
+        findings.error(
+            code, f"{found.key} must be a positive integer; got {value}.", found.key, value=value
+        )
+        return None
+    return None if value is None else int(value)
+
+
+def shown(value: Any) -> str:
+    """A value as a person would write it."""
+    return number_text(value) if is_finite_number(value) else f"{value!r:.60}"
+
+
+def _hint(value: Any) -> str:
+    if isinstance(value, str):
+        try:
+            return f"it is the text {value!r:.40}, so write {number_text(float(value))} without quotes."
+        except (ValueError, OverflowError):
+            return f"got the text {value!r:.40}."
+    kind = {bool: "a switch", list: "a list", dict: "an object"}.get(type(value), "something else")
+    return f"got {kind}."

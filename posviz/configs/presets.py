@@ -1,0 +1,66 @@
+"""Released models to start from."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+from posviz.configs.errors import ConfigError
+from posviz.configs.reader import read
+from posviz.parameters import closest
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A released model: the fields of its config.json that bear on positions.
+
+    Attributes
+    ----------
+    id, name, family : short and stable; as its authors call it; for lists.
+    window, trained_window : max_position_embeddings and the original length, in tokens.
+    config : what :func:`posviz.configs.read` takes.
+    source : the public model that the fields are from.
+    """
+
+    id: str
+    name: str
+    family: str
+    window: int
+    trained_window: int
+    config: Mapping[str, Any]
+    source: str
+
+
+@functools.cache
+def presets() -> tuple[Preset, ...]:
+    """All presets, by family and name; the numbers come from the reader."""
+    text = (files("posviz.configs") / "presets.json").read_text(encoding="utf-8")
+    found = [_preset(entry) for entry in json.loads(text)]
+    return tuple(sorted(found, key=lambda preset: (preset.family, preset.name)))
+
+
+def preset(preset_id: str) -> Preset:
+    """The preset with this id; ConfigError lists the closest ids when there is none."""
+    by_id = {item.id: item for item in presets()}
+    if preset_id not in by_id:
+        raise ConfigError(f"There is no preset {preset_id!r}; {closest(preset_id, list(by_id))}.")
+    return by_id[preset_id]
+
+
+def _preset(entry: Mapping[str, Any]) -> Preset:
+    model = read(entry["config"])
+    if model.window is None or model.trained_window is None:
+        raise ValueError(f"preset {entry['id']} has no window")
+    return Preset(
+        id=entry["id"],
+        name=entry["name"],
+        family=entry["family"],
+        window=model.window,
+        trained_window=model.trained_window,
+        config=entry["config"],
+        source=entry["source"],
+    )

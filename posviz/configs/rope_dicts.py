@@ -1,0 +1,168 @@
+"""Which dict of rotary parameters holds for which layer type.
+
+transformers 5.24.0: rope_scaling wins over rope_parameters, whole; a dict that is keyed by layer
+types holds one dict per layer type, null meaning no rotation. Gemma 3 and ModernBERT have two bases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from posviz.configs.findings import Findings
+from posviz.configs.model_classes import ModelClass
+from posviz.configs.section import Found, Section
+
+FULL, SLIDING = "full_attention", "sliding_attention"
+_LABEL_ENDINGS = ("_attention",)
+_DUAL_BASES: tuple[tuple[str, str], ...] = (
+    # key of the base of the full layers, key of the base of the sliding layers
+    ("rope_theta", "rope_local_base_freq"),
+    ("global_rope_theta", "local_rope_theta"),
+)
+
+
+@dataclass(frozen=True)
+class RopeDict:
+    """The rotary parameters of one layer type; ``section`` is None where it does not rotate."""
+
+    layer_type: str
+    section: Section | None
+    base_keys: tuple[str, ...] = ("rope_theta", "rotary_emb_base")
+    """Top-level keys that may hold the base when the dict does not."""
+    per_layer: bool = False
+    """Whether the dict stood under a layer type's name."""
+    outer: Section = Section({})
+    """The dict around a per-layer-type dict."""
+    base_default: Found | None = None
+    """The class's own base for this layer type, where it has two."""
+
+
+def rope_dicts(section: Section, facts: ModelClass, findings: Findings) -> tuple[RopeDict, ...]:
+    """One entry per layer type; a model without layer types has one, full_attention."""
+    dual = _dual_bases(section, facts)
+    if dual is not None:
+        return _dual(section, facts, dual, findings)
+    chosen = _chosen(section, facts, findings)
+    labels = _labels(chosen.data, section)
+    if not labels:
+        return (RopeDict(FULL, chosen),)
+    _report_outer_keys(chosen, labels, findings)
+    return tuple(_one_of(chosen, label, findings) for label in labels)
+
+
+def _chosen(section: Section, facts: ModelClass, findings: Findings) -> Section:
+    scaling = _object(section, "rope_scaling", findings)
+    parameters = _object(section, "rope_parameters", findings)
+    if scaling and scaling.data:
+        if parameters and parameters.data and dict(parameters.data) != dict(scaling.data):
+            findings.warn(
+                "PV105",
+                f"{scaling.path} and {parameters.path} both hold something; transformers takes "
+                f"{scaling.path} whole and nothing of {parameters.path}, its rope_theta included.",
+                scaling.path,
+                parameters.path,
+            )
+        return scaling
+    if parameters and parameters.data:
+        return parameters
+    if facts.rope_parameters:
+        return Section(facts.rope_parameters, facts.origin)
+    empty = scaling or parameters
+    return empty if empty is not None else Section({}, "")
+
+
+def _object(section: Section, name: str, findings: Findings) -> Section | None:
+    found = section.given(name)
+    if found is None:
+        return None
+    if not isinstance(found.value, Mapping):
+        findings.error(
+            "PV107", f"{found.key} must be an object or null; got {found.value!r:.60}.", found.key
+        )
+        return None
+    return Section(found.value, found.key)
+
+
+def _labels(data: Mapping[str, Any], section: Section) -> tuple[str, ...]:
+    """Layer types under which dicts stand; none for a flat dict."""
+    declared = section.data.get("layer_types")
+    names = set(declared) if _is_list_of_text(declared) else set()
+    nested = [name for name, value in data.items() if isinstance(value, Mapping)]
+    null = [
+        name
+        for name, value in data.items()
+        if value is None and (name in names or name.endswith(_LABEL_ENDINGS))
+    ]
+    if not nested and not null:
+        return ()
+    return tuple(name for name in data if name in nested or name in null)
+
+
+def _is_list_of_text(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _one_of(chosen: Section, label: str, findings: Findings) -> RopeDict:
+    value = chosen.data[label]
+    inner = None if value is None else Section(value, chosen.key(label))
+    return RopeDict(label, inner, per_layer=True, outer=chosen)
+
+
+def _report_outer_keys(chosen: Section, labels: tuple[str, ...], findings: Findings) -> None:
+    stray = [name for name in chosen.data if name not in labels and name != "truncate"]
+    if stray:
+        findings.warn(
+            "PV106",
+            f"{chosen.path} is keyed by layer type, so {', '.join(stray)} beside the layer types "
+            "is not read; move it into the dict of a layer type.",
+            *(chosen.key(name) for name in stray),
+        )
+
+
+def _dual_bases(section: Section, facts: ModelClass) -> tuple[str, str] | None:
+    for full_key, sliding_key in _DUAL_BASES:
+        if sliding_key in section or (full_key != "rope_theta" and full_key in section):
+            return full_key, sliding_key
+    if set(facts.rope_parameters) == {FULL, SLIDING} and facts.name.startswith(
+        ("gemma3", "modernbert", "t5gemma2")
+    ):
+        return _DUAL_BASES[1] if facts.name.startswith("modernbert") else _DUAL_BASES[0]
+    return None
+
+
+def _dual(
+    section: Section, facts: ModelClass, keys: tuple[str, str], findings: Findings
+) -> tuple[RopeDict, ...]:
+    scaling = _object(section, "rope_scaling", findings) or Section({}, "")
+    parameters = _object(section, "rope_parameters", findings) or Section({}, "")
+    labels = _labels(parameters.data, section)
+    if labels:
+        _report_outer_keys(parameters, labels, findings)
+    elif parameters.data:
+        findings.warn(
+            "PV106",
+            f"{parameters.path} must be keyed by layer type for this model; its flat keys "
+            f"{', '.join(parameters.data)} are not read.",
+            parameters.path,
+        )
+    result = []
+    for label, base_key in ((FULL, keys[0]), (SLIDING, keys[1])):
+        own = parameters.data.get(label) if label in labels else None
+        inner = Section(own or {}, parameters.key(label))
+        if label == FULL and scaling.data:
+            # transformers lays rope_scaling over the full layers' dict; the sliding ones keep theirs.
+            inner = Section({**inner.data, **scaling.data}, scaling.path)
+        default = facts.rope_parameters.get(label, {}).get("rope_theta")
+        result.append(
+            RopeDict(
+                label,
+                inner,
+                base_keys=(base_key,),
+                per_layer=bool(labels),
+                outer=parameters,
+                base_default=None if default is None else Found(default, facts.origin),
+            )
+        )
+    return tuple(result)

@@ -1,0 +1,163 @@
+"""The two windows of a model: the one it was trained with, and the one it may run at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from posviz.configs.findings import Findings
+from posviz.configs.numbers import positive_whole, shown
+from posviz.configs.rope_dicts import RopeDict
+from posviz.configs.section import Found, Section
+
+_WINDOW_KEYS = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length")
+ORIGINAL = "original_max_position_embeddings"
+_READS_ORIGINAL = ("yarn", "longrope", "llama3")
+
+
+def read_window(section: Section, findings: Findings) -> Found | None:
+    """max_position_embeddings, or None when it is missing or unusable (then with a message)."""
+    found = section.given(*_WINDOW_KEYS)
+    if found is None:
+        return None
+    value = positive_whole(found, findings, "PV130")
+    if value is None:
+        return None
+    findings.row("max_position_embeddings", value, found.key)
+    return Found(value, found.key)
+
+
+def original_window(
+    section: Section, rope: RopeDict, rope_type: str, window: Found | None, findings: Findings
+) -> Found | None:
+    """The trained window of one layer type, or None after an error message.
+
+    A top-level key beats the dict for the types that read it; else the dict; else the fallback is
+    max_position_embeddings, as in transformers.
+    """
+    assert rope.section is not None
+    inside = rope.section.find(ORIGINAL)
+    outside = section.given(ORIGINAL) if not rope.per_layer else None
+    if rope_type == "dynamic":
+        return _of_dynamic(inside or outside, window, findings)
+    if inside and outside and inside.value is not None and inside.value != outside.value:
+        findings.warn(
+            "PV122",
+            f"{outside.key} is {shown(outside.value)} and {inside.key} is {shown(inside.value)}; "
+            "transformers takes the top-level one.",
+            outside.key,
+            inside.key,
+        )
+    found = outside or inside
+    if found is not None:
+        value = positive_whole(found, findings, "PV114")
+        return None if value is None else Found(value, found.key)
+    return _fallback(rope_type, window, findings)
+
+
+def _of_dynamic(given: Found | None, window: Found | None, findings: Findings) -> Found | None:
+    if given is not None and (window is None or given.value != window.value):
+        findings.warn(
+            "PV123",
+            f"{given.key} is {shown(given.value)}, but the rope type dynamic takes the trained length "
+            "from max_position_embeddings.",
+            given.key,
+        )
+    if window is None:
+        _report_missing_window("dynamic", findings)
+        return None
+    return Found(window.value, f"{window.key}, from which dynamic takes the trained length")
+
+
+def _fallback(rope_type: str, window: Found | None, findings: Findings) -> Found | None:
+    if rope_type not in _READS_ORIGINAL:
+        if window is None:
+            return None
+        return Found(window.value, f"{window.key}: {rope_type} has no key for the trained window")
+    if window is None:
+        _report_missing_window(rope_type, findings)
+        return None
+    findings.warn(
+        "PV120",
+        f"{ORIGINAL} is missing; the fallback is max_position_embeddings = {window.value}, as in "
+        "transformers. Check it: max_position_embeddings may already be the extended length, and "
+        "then every bound of the method is wrong.",
+        ORIGINAL,
+        window.key,
+        fallback=window.value,
+    )
+    return Found(window.value, f"{window.key}, because {ORIGINAL} is missing")
+
+
+def _report_missing_window(rope_type: str, findings: Findings) -> None:
+    if any(message.code == "PV130" for message in findings.messages):
+        return  # it is there, and its own message says what is wrong with it
+    findings.error(
+        "PV131",
+        f"The rope type {rope_type} needs max_position_embeddings; the configuration has none.",
+        "max_position_embeddings",
+    )
+
+
+def check_windows(
+    rope_type: str,
+    values: dict[str, Any],
+    original: Found,
+    window: Found | None,
+    findings: Findings,
+) -> None:
+    """Contradictions between factor, original window and max_position_embeddings."""
+    factor = values.get("scaling_factor")
+    if rope_type in ("yarn", "dynamic", "linear", "ntk") and factor is not None:
+        findings.row(
+            "nominal_extended_context",
+            _whole(factor * original.value),
+            f"factor × trained window = {factor:g} × {original.value}",
+        )
+    if rope_type == "dynamic" and factor is not None:
+        nominal = _whole(factor * original.value)
+        findings.info(
+            "PV124",
+            f"dynamic changes the base beyond {original.value} tokens; the nominal extended context "
+            f"is {nominal}, and which limit holds depends on the engine: transformers has none, vLLM "
+            "multiplies max_position_embeddings by the factor.",
+            "factor",
+            nominal_extended_context=nominal,
+        )
+    if window is None or "missing" in original.key:
+        return
+    if rope_type == "yarn" and factor is not None:
+        _check_yarn(factor, original, window, findings)
+    if rope_type in ("llama3", "longrope") and original.value >= window.value:
+        findings.warn(
+            "PV125",
+            f"{original.key} = {original.value} is not smaller than {window.key} = {window.value}: "
+            f"{rope_type} then extends nothing.",
+            original.key,
+            window.key,
+        )
+
+
+def _check_yarn(factor: float, original: Found, window: Found, findings: Findings) -> None:
+    extended = factor * original.value
+    if abs(extended - window.value) < 1:
+        return
+    kept = (
+        " The file keeps the trained window there, so vLLM stops at it until it is raised."
+        if window.value == original.value
+        else ""
+    )
+    findings.warn(
+        "PV121",
+        f"factor × original = {shown(_whole(extended))} differs from {window.key} = {window.value}; the "
+        f"explicit factor {factor:g} is used, not {window.value / original.value:g}.{kept}",
+        "factor",
+        original.key,
+        window.key,
+        effective_factor=factor,
+        implicit_factor=window.value / original.value,
+        extended_context=_whole(extended),
+    )
+
+
+def _whole(value: float) -> float | int:
+    return int(value) if float(value).is_integer() else value

@@ -1,0 +1,132 @@
+"""One writer per runtime: settings that can be pasted, or the reason why there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from posviz.configs.errors import ConfigError, ExportError
+from posviz.configs.model import FULL, Model
+from posviz.configs.writers import llama_cpp, sglang, transformers, vllm
+from posviz.configs.writers.read_back import read_export
+from posviz.configs.writers.rope_dict import refusal
+from posviz.configs.writers.settings import Settings, Task
+from posviz.encodings.base import Encoding
+from posviz.encodings.rotary import RotaryEncoding
+from posviz.parameters import closest
+
+WRITERS: Mapping[str, Callable[[Task], Settings]] = {
+    "transformers": transformers.write_v5,
+    "transformers_v4": transformers.write_v4,
+    "vllm": vllm.write,
+    "sglang": sglang.write,
+    "llama_cpp": llama_cpp.write,
+}
+RUNTIMES: tuple[str, ...] = tuple(WRITERS)
+"""The runtimes that settings can be written for."""
+_CARRIED = ("mrope_section", "mrope_interleaved")
+
+
+def export(
+    model_or_spec: Model | Encoding,
+    runtime: str,
+    *,
+    target_length: int | None = None,
+    window: int | None = None,
+) -> Settings:
+    """Settings that make a runtime rotate as this model or spec says.
+
+    Parameters
+    ----------
+    model_or_spec : a model as it was read or tuned (:meth:`Model.with_spec`), or a lone spec.
+    runtime : one of :data:`RUNTIMES`.
+    target_length : the length to run at, in tokens; by default what the method itself covers.
+    window : max_position_embeddings to write, where the method leaves it open.
+
+    Raises
+    ------
+    ExportError : the runtime cannot express it, or does not exist; the reason in one sentence.
+    ConfigError : the model's own numbers cannot be used.
+    """
+    if runtime not in WRITERS:
+        raise ExportError(f"There is no runtime {runtime!r}; {closest(runtime, RUNTIMES)}.")
+    for name, value in (("target_length", target_length), ("window", window)):
+        _check_length(name, value)
+    task = _task(model_or_spec, target_length, window)
+    settings = WRITERS[runtime](task)
+    _check_read_back(task, settings)
+    return settings
+
+
+def _check_length(name: str, value: int | None) -> None:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if value is not None and (not whole or value < 1):
+        raise ExportError(f"{name} must be a whole number of at least 1; got {value}.")
+
+
+def _task(
+    model_or_spec: Model | Encoding, target_length: int | None, window: int | None
+) -> Task:
+    if isinstance(model_or_spec, Model):
+        model = model_or_spec
+        if not model.layers:
+            model.spec()  # says why there is nothing to export
+        specs = {
+            layer.name: model.spec(layer.name) if layer.rotates else None for layer in model.layers
+        }
+        carried = {row.name: row.value for row in model.resolved if row.name in _CARRIED}
+        listed = {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in carried.items()
+        }
+        return Task(specs, model, target_length, window, listed)
+    if not isinstance(model_or_spec, RotaryEncoding):
+        raise refusal(model_or_spec, "any runtime here", "it is no rotary encoding")
+    return Task({FULL: model_or_spec}, None, target_length, window)
+
+
+def _check_read_back(task: Task, settings: Settings) -> None:
+    """A model class may read the settings otherwise than they were meant; then they are refused."""
+    try:
+        again = read_export(settings)
+        for name, spec in task.specs.items():
+            if spec is not None and not _rotates_alike(spec, again.spec(name)):
+                raise ExportError(
+                    f"{spec.title} cannot be written for {settings.title} and this model: its class "
+                    f"would read these settings as another rotation. {_reasons(again)}".strip()
+                )
+    except ConfigError as error:
+        raise ExportError(
+            f"These values cannot be written for {settings.title}: {error}"
+        ) from None
+
+
+def _reasons(model: Model) -> str:
+    return " ".join(message.text for message in model.messages if message.severity != "info")
+
+
+def _rotates_alike(first: Any, second: Any) -> bool:
+    if first.id == "longrope":
+        # The lists are the same everywhere; when each is used is a note, not a refusal.
+        first = first.with_values(switch="length")
+    trained = getattr(first, "original_max_position_embeddings", 1)
+    for length in (1, trained, trained + 1, 4 * trained):
+        one = first.encode([0.0, 1.0, 2.0], length=length)
+        two = second.encode([0.0, 1.0, 2.0], length=length)
+        same = (
+            type(one) is type(two)
+            and one.head_dim == two.head_dim
+            and one.layout == two.layout
+            and one.inv_freq.shape == two.inv_freq.shape
+            and np.allclose(one.inv_freq, two.inv_freq, rtol=1e-12, atol=0)
+            and np.isclose(one.attention_factor, two.attention_factor, rtol=1e-12, atol=0)
+            and np.isclose(one.softmax_factor, two.softmax_factor, rtol=1e-12, atol=0)
+        )
+        if not same:
+            return False
+    return True
+
+
+__all__ = ["RUNTIMES", "ExportError", "Settings", "export", "read_export"]

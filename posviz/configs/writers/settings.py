@@ -1,0 +1,111 @@
+"""What a writer gives, and what all writers need to know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from posviz.configs.errors import ExportError
+from posviz.configs.model import FULL, Model
+from posviz.encodings.base import Encoding
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings for one runtime.
+
+    Attributes
+    ----------
+    text : what to paste: JSON, or command-line flags with their JSON quoted for a POSIX shell.
+    data : the same as data: for llama.cpp its flags by name, otherwise the whole configuration as the
+        runtime then sees it, which :func:`posviz.configs.read` reads back to the same spec.
+    notes : the version assumed, and what else must be known.
+    runtime, title : which runtime, by id and in words.
+    base_config : what the settings are laid over; llama.cpp's flags need it to be read back.
+    """
+
+    text: str
+    data: Mapping[str, Any]
+    notes: tuple[str, ...]
+    runtime: str
+    title: str
+    base_config: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Task:
+    """What to write: the specs by layer type, the model around them, the lengths asked for."""
+
+    specs: Mapping[str, Encoding | None]
+    """None for a layer type that does not rotate."""
+    model: Model | None
+    target_length: int | None = None
+    window: int | None = None
+    carried: Mapping[str, Any] = field(default_factory=dict)
+    """Keys of the dict that are not about frequencies (M-RoPE sections) and must survive."""
+
+    @property
+    def is_per_layer(self) -> bool:
+        """Whether layer types have their own dicts."""
+        return tuple(self.specs) != (FULL,)
+
+    @property
+    def spec(self) -> Encoding:
+        """The spec of a plain model, or of the full-attention layers."""
+        found = self.specs.get(FULL) or next((item for item in self.specs.values() if item), None)
+        if found is None:
+            raise ExportError("No layer of this model rotates, so there is nothing to export.")
+        return found
+
+
+def extended_length(task: Task) -> int | None:
+    """The length to run at: the one asked for, or the one that the method itself names."""
+    if task.target_length is not None:
+        return task.target_length
+    own = _own_length(task.spec)
+    model_window = task.model.window if task.model is not None else None
+    if task.spec.id in ("yarn", "linear", "dynamic_ntk", "ntk_aware", "self_extend"):
+        return own
+    return task.window or model_window or own
+
+
+def position_window(task: Task) -> int | None:
+    """The max_position_embeddings to write, as the type's own rule wants it."""
+    spec = task.spec
+    if spec.id == "longrope":
+        return int(spec.max_position_embeddings)  # type: ignore[attr-defined]
+    if spec.id in ("dynamic_ntk", "linear"):
+        # Both take the trained window from here; vLLM multiplies it by the factor itself.
+        return int(spec.original_max_position_embeddings)  # type: ignore[attr-defined]
+    if task.window is not None:
+        return task.window
+    return extended_length(task)
+
+
+def _own_length(spec: Encoding) -> int | None:
+    if spec.id == "self_extend":
+        return int(spec.reach)  # type: ignore[attr-defined]
+    if spec.id == "longrope":
+        return int(spec.max_position_embeddings)  # type: ignore[attr-defined]
+    original = getattr(spec, "original_max_position_embeddings", None)
+    factor = getattr(spec, "scaling_factor", None)
+    if original is None:
+        return None
+    return round(original * (factor or 1))
+
+
+def length_notes(task: Task) -> list[str]:
+    """What to say about a target that the method does not reach, or overshoots."""
+    own, target = _own_length(task.spec), task.target_length
+    if own is None or target is None or task.spec.id in ("dynamic_ntk", "llama3", "longrope"):
+        return []
+    if target > own:
+        return [f"The target of {target} tokens is beyond what the method covers, {own} tokens."]
+    if task.spec.id == "yarn" and target < own:
+        factor = max(1.0, target / task.spec.original_max_position_embeddings)  # type: ignore[attr-defined]
+        return [
+            f"A factor of {factor:g} would cover {target} tokens; the factor applies to short inputs "
+            "too, so use the smallest one that covers the need."
+        ]
+    return []

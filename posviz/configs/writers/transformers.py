@@ -1,0 +1,99 @@
+"""transformers: rope_parameters (version 5) and rope_scaling (version 4)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from posviz.configs.errors import ExportError
+from posviz.configs.writers.merged import merged_config, nested, original_key
+from posviz.configs.writers.rope_dict import TRANSFORMERS, TRANSFORMERS_V4, rope_dict
+from posviz.configs.writers.settings import Settings, Task, length_notes, position_window
+
+V5_NOTE = "Version assumed: transformers 5 (written against 5.24); the keys go into config.json."
+V4_NOTE = (
+    "Version assumed: transformers 4.43 to 4.57; version 5 reads this spelling too. The keys go into "
+    "config.json."
+)
+
+
+def write_v5(task: Task) -> Settings:
+    """rope_parameters, one dict for each layer type where the model has several."""
+    changed = {"rope_parameters": rope_parameters(task), **_windows(task)}
+    return Settings(
+        text=json.dumps(nested(task, changed), indent=2, ensure_ascii=False),
+        data=merged_config(task, changed),
+        notes=(V5_NOTE, *_notes(task)),
+        runtime="transformers",
+        title="transformers (rope_parameters)",
+    )
+
+
+def rope_parameters(task: Task) -> dict[str, Any]:
+    """The dict of version 5, with rope_theta inside."""
+    if not task.is_per_layer:
+        return {**rope_dict(task.spec, TRANSFORMERS), **task.carried}
+    result: dict[str, Any] = {}
+    for name, spec in task.specs.items():
+        result[name] = None if spec is None else rope_dict(spec, TRANSFORMERS)
+        if spec is not None and result[name].get("truncate") is False:
+            raise ExportError(
+                f"{spec.title} cannot be written for transformers: truncate false inside a "
+                "per-layer-type dict has no effect there."
+            )
+    return result
+
+
+def write_v4(task: Task) -> Settings:
+    """rope_theta beside rope_scaling; two bases in the spelling of Gemma 3 and ModernBERT."""
+    changed = _v4_keys(task) | _windows(task)
+    return Settings(
+        text=json.dumps(nested(task, changed), indent=2, ensure_ascii=False),
+        data=merged_config(task, changed),
+        notes=(V4_NOTE, *_notes(task)),
+        runtime="transformers_v4",
+        title="transformers 4 (rope_scaling)",
+    )
+
+
+def _v4_keys(task: Task) -> dict[str, Any]:
+    written = {**rope_dict(task.spec, TRANSFORMERS_V4), **task.carried}
+    keys: dict[str, Any] = {"rope_theta": written.pop("rope_theta")}
+    if "partial_rotary_factor" in written:
+        keys["partial_rotary_factor"] = written.pop("partial_rotary_factor")
+    if task.is_per_layer:
+        keys = _dual_base_keys(task, keys)
+    empty = written == {"rope_type": "default"}
+    return keys | {"rope_scaling": None if empty else written}
+
+
+def _dual_base_keys(task: Task, keys: dict[str, Any]) -> dict[str, Any]:
+    sliding = task.specs.get("sliding_attention")
+    config = {} if task.model is None else task.model.config
+    model_type = "" if task.model is None else task.model.model_type
+    has_two_bases = model_type.startswith(("gemma3", "modernbert")) or "rope_local_base_freq" in config
+    if sliding is None or sliding.id != "rope" or len(task.specs) != 2 or not has_two_bases:
+        raise ExportError(
+            "Rotary parameters per layer type cannot be written for transformers 4, except for two "
+            "bases as in Gemma 3 and ModernBERT; version 5 has them."
+        )
+    base = rope_dict(sliding, TRANSFORMERS_V4)["rope_theta"]
+    if model_type.startswith("modernbert"):
+        return {"global_rope_theta": keys["rope_theta"], "local_rope_theta": base}
+    return keys | {"rope_local_base_freq": base}
+
+
+def _windows(task: Task) -> dict[str, Any]:
+    window = position_window(task)
+    given = {} if window is None else {"max_position_embeddings": window}
+    return given | original_key(task)
+
+
+def _notes(task: Task) -> list[str]:
+    notes = length_notes(task)
+    if task.spec.id == "dynamic_ntk":
+        notes.append(
+            "transformers keeps the raised base after a long call until a call shorter than the "
+            "trained window."
+        )
+    return notes

@@ -1,0 +1,94 @@
+"""Dual chunk attention: positions count from the start of a chunk."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from annotated_types import Ge, Le
+from array_api_compat import array_namespace
+
+from posviz.encodings.base import Source
+from posviz.encodings.remapping import Remapping
+from posviz.parameters import Parameter, ParameterError
+from posviz.results import Array
+
+
+class Dca(Remapping):
+    """Keys stand at n mod s; a query stands at one of three places, by how far its key's chunk is.
+
+    Same chunk: m mod s. Next chunk: s + (m mod s) for the first w tokens of a chunk, c - 1 for the
+    rest. Any farther chunk: c - 1, with c the trained window. No distance exceeds c - 1.
+    """
+
+    title: ClassVar[str] = "Dual chunk attention"
+    year: ClassVar[int] = 2024
+    sources: ClassVar[tuple[Source, ...]] = (
+        Source(
+            title="Training-Free Long-Context Scaling of Large Language Models",
+            authors="An et al.",
+            year=2024,
+            arxiv="2402.17463",
+            place="section 3, equations 3 to 9",
+            code="github.com/HKUNLP/ChunkLlama",
+        ),
+    )
+    formula: ClassVar[str] = (
+        r"\delta' = p_m - (n \bmod s),\quad p_m = m \bmod s,\; "
+        r"s + (m \bmod s) \text{ or } c - 1,\; c - 1"
+    )
+    shows: ClassVar[str] = (
+        "A saw-tooth over far chunks: every chunk looks equally far, and only the place inside it "
+        "is told apart."
+    )
+    limits: ClassVar[str] = (
+        "Chunks beyond the neighbour cannot be ordered by position; that is left to the content."
+    )
+
+    chunk_size: Annotated[
+        int,
+        Ge(1),
+        Le(1 << 40),
+        Parameter(
+            help="Tokens after which positions start anew; smaller than the trained window.",
+            symbol="s",
+            unit="tokens",
+            slider=(64, 65536),
+            scale="log",
+        ),
+    ] = 3072
+    local_window: Annotated[
+        int,
+        Ge(0),
+        Le(1 << 40),
+        Parameter(
+            help="First tokens of a chunk that see the chunk before it at its exact distance.",
+            symbol="w",
+            unit="tokens",
+            slider=(0, 8192),
+            step=1,
+        ),
+    ] = 512
+
+    def check_rules(self) -> None:
+        super().check_rules()
+        room = self.original_max_position_embeddings - self.chunk_size
+        if room < 1 or self.local_window > room:
+            raise ParameterError(
+                f"{self.title}: chunk_size + local_window must be at most "
+                "original_max_position_embeddings, and chunk_size below it; got "
+                f"chunk_size {self.chunk_size}, local_window {self.local_window} and "
+                f"original_max_position_embeddings {self.original_max_position_embeddings}."
+            )
+
+    def relative_distance(self, query: Array, key: Array) -> Array:
+        size, farthest = self.chunk_size, self.original_max_position_embeddings - 1
+        distance = query - key
+        xp = array_namespace(distance)
+        chunks_between = xp.floor(query / size) - xp.floor(key / size)
+        inside = query - size * xp.floor(query / size)
+        key_inside = key - size * xp.floor(key / size)
+        far = xp.full_like(inside, farthest)
+        successive = xp.where(inside < self.local_window, size + inside, far)
+        beyond = xp.where(chunks_between == 1, successive, far) - key_inside
+        # Inside one chunk, and for later keys, the plain distance is left.
+        return xp.where(chunks_between > 0, beyond, distance)

@@ -1,0 +1,183 @@
+"""LongRoPE: a searched divisor for every pair, one list inside the window and one beyond."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from annotated_types import Ge, Le
+
+from posviz.encodings.base import Source
+from posviz.encodings.extension import Extension, yarn_magnitude
+from posviz.encodings.longrope_lists import PHI3_LONG_FACTOR, PHI3_SHORT_FACTOR
+from posviz.encodings.rotary import HeadDim
+from posviz.encodings.yarn_rules import AttentionFactor
+from posviz.parameters import AcceptsList, Parameter, ParameterError
+from posviz.results import Array
+
+_Factor = Annotated[float, Ge(1e-6), Le(1e6)]
+_Mscale = Annotated[
+    float | None,
+    Ge(1e-6),
+    Le(100),
+    Parameter(
+        help="Factor on cos and sin with this list alone, as in Phi-3-small and Phi-3.5-MoE.",
+        slider=(0.5, 2),
+        step=0.001,
+    ),
+]
+
+
+class Longrope(Extension):
+    """f_i / λ_i with λ from the short list while the length is within L, from the long list beyond.
+
+    cos and sin carry √(1 + ln s / ln L). The searched "first tokens kept" variant is not here.
+    Defaults are those of Phi-3-mini-128k (June 2024).
+    """
+
+    title: ClassVar[str] = "LongRoPE"
+    year: ClassVar[int] = 2024
+    identity_at_factor_one: ClassVar[bool] = False
+    sources: ClassVar[tuple[Source, ...]] = (
+        Source(
+            title="LongRoPE: Extending LLM Context Window Beyond 2 Million Tokens",
+            authors="Ding et al.",
+            year=2024,
+            arxiv="2402.13753",
+            place="section 3.1",
+            code="github.com/microsoft/LongRoPE c9e56aa; transformers 5.24.0 "
+            "_compute_longrope_parameters",
+        ),
+    )
+    formula: ClassVar[str] = r"f'_i = f_i / \lambda_i,\quad m = \sqrt{1 + \frac{\ln s}{\ln L}}"
+    rope_types: ClassVar[tuple[str, ...]] = ("longrope", "su")
+    shows: ClassVar[str] = (
+        "The divisor of each pair is searched, not a formula: a step near pair 18 of Phi-3 where "
+        "formulas have a ramp. All of it jumps when the length passes L."
+    )
+    limits: ClassVar[str] = (
+        "A cache that was filled within L holds keys of the short list when the long one takes "
+        "over; runtimes differ in what they do then."
+    )
+    profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "transformers (by the length of the call)": {"switch": "length"},
+        "vLLM, llama.cpp (once, by the capacity)": {"switch": "capacity"},
+        "MLX (always long)": {"switch": "always_long"},
+    }
+
+    head_dim: HeadDim = 96
+    short_factor: Annotated[
+        tuple[_Factor, ...],
+        AcceptsList,
+        Parameter(
+            help="Divisor of each pair, fastest first, while the length is within L.",
+            symbol=r"\lambda",
+        ),
+    ] = PHI3_SHORT_FACTOR
+    long_factor: Annotated[
+        tuple[_Factor, ...],
+        AcceptsList,
+        Parameter(
+            help="Divisor of each pair, fastest first, when the length is beyond L.",
+            symbol=r"\lambda",
+        ),
+    ] = PHI3_LONG_FACTOR
+    max_position_embeddings: Annotated[
+        int,
+        Ge(1),
+        Le(1 << 40),
+        Parameter(
+            help="The extended window; the capacity that vLLM and llama.cpp decide by.",
+            symbol="L'",
+            unit="tokens",
+            slider=(4096, 2097152),
+            scale="log",
+        ),
+    ] = 131072
+    scaling_factor: Annotated[
+        float | None,
+        Ge(1),
+        Le(1e6),
+        Parameter(
+            help="s in the factor on cos and sin; left out means max_position_embeddings / L.",
+            symbol="s",
+            slider=(1, 64),
+            scale="log",
+        ),
+    ] = None
+    magnitude_policy: Annotated[
+        Literal["su", "yarn"],
+        Parameter(help="Factor on cos and sin: √(1 + ln s / ln L), or YaRN's 0.1·ln s + 1."),
+    ] = "su"
+    attention_factor: AttentionFactor = None
+    short_mscale: _Mscale = None
+    long_mscale: _Mscale = None
+    switch: Annotated[
+        Literal["length", "capacity", "always_long"],
+        Parameter(
+            help="What decides between the lists: the length of the call (transformers), the "
+            "capacity max_position_embeddings once (vLLM, llama.cpp), or nothing (MLX)."
+        ),
+    ] = "length"
+
+    def check_rules(self) -> None:
+        super().check_rules()
+        for name in ("short_factor", "long_factor"):
+            count = len(getattr(self, name))
+            if count != self.pairs:
+                raise ParameterError(
+                    f"{self.title}: {name} must have one number for each of the {self.pairs} "
+                    f"pairs of head_dim {self.head_dim} with partial_rotary_factor "
+                    f"{self.partial_rotary_factor:g}; got {count} numbers."
+                )
+        for name in ("short_mscale", "long_mscale"):
+            value = getattr(self, name)
+            if value is not None and self.attention_factor is not None:
+                raise ParameterError(
+                    f"{self.title}: {name} must be left out where attention_factor is given; got "
+                    f"{name} {value:g} and attention_factor {self.attention_factor:g}."
+                )
+        window = self.original_max_position_embeddings
+        derives = self.magnitude_policy == "su" and self.attention_factor is None
+        if derives and window < 2 and self.factor_at(window) > 1:
+            raise ParameterError(
+                f"{self.title}: original_max_position_embeddings must be at least 2 where "
+                "magnitude_policy is su, because it is divided by ln L; got "
+                f"original_max_position_embeddings {window}."
+            )
+
+    def factor_at(self, length: int) -> float:
+        if self.scaling_factor is not None:
+            return self.scaling_factor
+        return self.max_position_embeddings / self.original_max_position_embeddings
+
+    def is_long_at(self, length: int) -> bool:
+        """Whether the long list applies at this length."""
+        window = self.original_max_position_embeddings
+        match self.switch:
+            case "length":
+                return length > window
+            case "capacity":
+                return self.max_position_embeddings > window
+            case "always_long":
+                return True
+
+    def frequencies(self, length: int, *, xp: Any = np, device: Any = None) -> Array:
+        factors = self.long_factor if self.is_long_at(length) else self.short_factor
+        divisor = xp.asarray(factors, dtype=xp.float64, device=device)
+        return self.trained_frequencies(xp=xp, device=device) / divisor
+
+    def magnitude(self, length: int) -> float:
+        if self.attention_factor is not None:
+            return self.attention_factor
+        own = self.long_mscale if self.is_long_at(length) else self.short_mscale
+        if own is not None:
+            return own
+        factor = self.factor_at(length)
+        if factor <= 1:
+            return 1.0
+        if self.magnitude_policy == "yarn":
+            return yarn_magnitude(factor)
+        return math.sqrt(1 + math.log(factor) / math.log(self.original_max_position_embeddings))

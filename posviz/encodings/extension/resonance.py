@@ -1,0 +1,52 @@
+"""Resonance RoPE: wavelengths are whole numbers of tokens."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+
+from posviz.encodings.base import Source
+from posviz.encodings.extension import ScalingFactor
+from posviz.encodings.extension.yarn import Yarn
+from posviz.results import Array, wavelengths
+
+
+class Resonance(Yarn):
+    """f' = 2π / round(λ), after plain RoPE (s = 1) or after YaRN.
+
+    A pair whose wavelength is whole repeats the very same angles turn after turn, so that positions
+    beyond the trained window meet no new ones.
+    """
+
+    title: ClassVar[str] = "Resonance RoPE"
+    year: ClassVar[int] = 2024
+    identity_at_factor_one: ClassVar[bool] = False
+    sources: ClassVar[tuple[Source, ...]] = (
+        Source(
+            title="Resonance RoPE: Improving Context Length Generalization of Large Language "
+            "Models",
+            authors="Wang et al.",
+            year=2024,
+            arxiv="2403.00071",
+            place="section 4.1, algorithm 1",
+        ),
+    )
+    formula: ClassVar[str] = (
+        r"f'_i = \frac{2\pi}{\mathrm{round}(\lambda_i)},\quad \lambda_i = \frac{2\pi}{f_i}"
+    )
+    rope_types: ClassVar[tuple[str, ...]] = ()
+    shows: ClassVar[str] = (
+        "The fast pairs move by up to a few percent (6.28 tokens become 6), the slow ones hardly."
+    )
+    limits: ClassVar[str] = (
+        "Only pairs that finish a turn in training gain by it; the slow ones still need an "
+        "extension such as YaRN."
+    )
+
+    scaling_factor: ScalingFactor = 1.0
+
+    def frequencies(self, length: int, *, xp: Any = np, device: Any = None) -> Array:
+        before = super().frequencies(length, xp=xp, device=device)
+        return 2 * math.pi / xp.round(wavelengths(before))

@@ -1,0 +1,46 @@
+"""Looks that every figure shares: one colour and one dash per series, readable by everybody.
+
+The palette is Okabe and Ito's (2008), which keeps its differences under the common forms of colour
+blindness, with a lighter twin of each for dark pages. A dash always repeats what the colour says.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+Ink = dict[str, str]
+"""A colour for light pages and one for dark pages."""
+
+SERIES: Final[tuple[Ink, ...]] = (
+    {"light": "#0072B2", "dark": "#56B4E9"},
+    {"light": "#C25100", "dark": "#F0A04B"},
+    {"light": "#00795A", "dark": "#3FCFA4"},
+    {"light": "#A23E7D", "dark": "#E59AC8"},
+)
+DASHES: Final[tuple[str, ...]] = ("solid", "dash", "dot", "dashdot")
+GHOST: Final[Ink] = {"light": "#8A8F98", "dark": "#8D94A0"}
+TRAINED_ARC: Final[Ink] = {"light": "rgba(0,121,90,0.45)", "dark": "rgba(63,207,164,0.45)"}
+REFERENCE: Final[Ink] = {"light": "#3C4149", "dark": "#D5D9E0"}
+BANDS: Final[dict[str, Ink]] = {
+    "kept": {"light": "rgba(0,121,90,0.10)", "dark": "rgba(63,207,164,0.14)"},
+    "blended": {"light": "rgba(194,130,0,0.12)", "dark": "rgba(240,180,75,0.14)"},
+    "divided": {"light": "rgba(162,62,125,0.10)", "dark": "rgba(229,154,200,0.14)"},
+}
+
+
+def line(slot: int | None) -> dict[str, Any]:
+    """Line style of a series; None is the unscaled baseline, drawn as a ghost."""
+    if slot is None:
+        return {"color": GHOST, "dash": "solid", "width": 1.5}
+    return {"color": SERIES[slot], "dash": DASHES[slot], "width": 2}
+
+
+def in_mode(value: Any, mode: str) -> Any:
+    """A figure's plain dictionaries with every ink replaced by its colour for this mode."""
+    if isinstance(value, dict):
+        if value.keys() == {"light", "dark"}:
+            return value[mode]
+        return {key: in_mode(part, mode) for key, part in value.items()}
+    if isinstance(value, list):
+        return [in_mode(part, mode) for part in value]
+    return value

@@ -1,0 +1,48 @@
+"""Curves and numbers that follow from any rotary spec: plain arrays with names.
+
+Nothing here knows which encoding it measures; a measure asks a spec for its frequencies, its
+factors, and the distance that its rotation sees.
+"""
+
+from posviz.measures.bounds import covering_base, critical_dimension, decay_bound
+from posviz.measures.decay import (
+    ScoreDecay,
+    ShortRangeCost,
+    first_negative,
+    score_decay,
+    short_range_cost,
+)
+from posviz.measures.logit_factors import Temperature, logit_gain, temperature
+from posviz.measures.needle import Needle, needle_weight
+from posviz.measures.pairs import BANDS, Spectrum, spectrum
+from posviz.measures.profiles import ProfileDifference, profile_difference
+from posviz.measures.rotating_pair import Clock, clock
+from posviz.measures.split_angle import cos_mean, cos_mean_at, direct_cos_mean
+from posviz.measures.thinning import thin
+
+__all__ = [
+    "BANDS",
+    "Clock",
+    "Needle",
+    "ProfileDifference",
+    "ScoreDecay",
+    "ShortRangeCost",
+    "Spectrum",
+    "Temperature",
+    "clock",
+    "cos_mean",
+    "cos_mean_at",
+    "covering_base",
+    "critical_dimension",
+    "decay_bound",
+    "direct_cos_mean",
+    "first_negative",
+    "logit_gain",
+    "needle_weight",
+    "profile_difference",
+    "score_decay",
+    "short_range_cost",
+    "spectrum",
+    "temperature",
+    "thin",
+]

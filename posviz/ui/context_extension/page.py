@@ -1,0 +1,157 @@
+"""The page: which model, what was read from it, and the live board."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from posviz import configs
+from posviz.configs import ConfigError, Model
+from posviz.ui import live
+from posviz.ui.context_extension.address import (
+    model_of,
+    read_address,
+    source_of_config,
+    source_of_preset,
+)
+from posviz.ui.context_extension.board import Session, answer
+from posviz.ui.context_extension.view import first_view, rotating_layers
+
+BOARD = "context_extension_board"
+STATE = "context_extension"
+
+
+def show() -> None:
+    """Draw the page."""
+    session = _session()
+    st.title("Context extension")
+    st.caption(
+        "What a model's configuration really does to its rotary positions, what each extension "
+        "method would do on the same axes, and the settings to take away."
+    )
+    _choose_model(session)
+    _what_was_read(session)
+    _board()
+
+
+def _session() -> Session:
+    """This tab's session; an address that was opened or edited starts a new one."""
+    address = dict(st.query_params)
+    known: Session | None = st.session_state.get(STATE)
+    if known is not None and address in known.addresses:
+        return known
+    view, problems = read_address(address)
+    session = Session(view, problems)
+    session.addresses.append(address)
+    if known is not None:
+        session.answered, session.epoch = known.answered, known.epoch + 1
+    st.session_state[STATE] = session
+    return session
+
+
+@st.fragment
+def _board() -> None:
+    session: Session = st.session_state[STATE]
+    request = live.last_request(BOARD) or {}
+    reply = answer(session, request)
+    live.board(live.pack(reply, known=request.get("known", ())), key=BOARD)
+
+
+def _choose_model(session: Session) -> None:
+    presets = {preset.id: preset for preset in configs.presets()}
+    kind, _, name = session.view.source.partition("=")
+    options = list(presets) + ([] if kind == "model" else [session.view.source])
+    left, right = st.columns([3, 2], vertical_alignment="bottom")
+    chosen = left.selectbox(
+        "Model",
+        options,
+        index=options.index(name if kind == "model" else session.view.source),
+        format_func=lambda one: _preset_label(presets, one),
+        help="Released models with the configuration that their authors published. Type to search.",
+    )
+    if chosen in presets and source_of_preset(chosen) != session.view.source:
+        _open(session, source_of_preset(chosen))
+    with right.popover("Use your own config.json", width="stretch"):
+        _own_configuration(session)
+    layers = sorted(rotating_layers(session.view.model))
+    if len(layers) > 1:
+        layer = st.segmented_control(
+            "Layer type",
+            layers,
+            default=session.view.layer_type,
+            help="Each has its own frequencies.",
+        )
+        if layer and layer != session.view.layer_type:
+            _open(session, session.view.source, layer)
+
+
+def _preset_label(presets: dict[str, configs.Preset], one: str) -> str:
+    if one not in presets:
+        return "your own configuration"
+    preset = presets[one]
+    return f"{preset.name} · {preset.family} · window {preset.window:,}"
+
+
+def _own_configuration(session: Session) -> None:
+    text = st.text_area(
+        "Paste a config.json", height=220, placeholder='{"hidden_size": 4096, …}', key="pasted"
+    )
+    upload = st.file_uploader("or choose the file", type=["json"], key="uploaded")
+    if not st.button("Read it", type="primary"):
+        return
+    raw: Any = upload.getvalue() if upload is not None else text
+    try:
+        model = configs.read(raw)
+    except ConfigError as error:
+        st.error(str(error))
+        return
+    try:
+        model.spec()
+        source = source_of_config(model)
+    except ConfigError as error:
+        session.rejected = (model, str(error))
+        st.rerun()
+    _open(session, source)
+
+
+def _open(session: Session, source: str, layer_type: str | None = None) -> None:
+    """Show another model, and run the page again so that everything on it speaks of that one."""
+    session.view = first_view(source, model_of(source), layer_type)
+    session.epoch += 1
+    session.problems = []
+    session.refused = ""
+    session.rejected = None
+    st.rerun()
+
+
+def _what_was_read(session: Session) -> None:
+    model = session.view.model
+    if session.rejected is not None:
+        model, reason = session.rejected
+        st.error(
+            f"Your configuration cannot be drawn. {reason} The plots below still show the model "
+            "that was open before."
+        )
+    for message in model.messages:
+        _SHOW[message.severity](message.text)
+    with st.expander(
+        f"What the configuration says: {len(model.resolved)} numbers and their origin"
+    ):
+        st.table(_rows(model))
+
+
+_SHOW = {"error": st.error, "warn": st.warning, "info": st.info}
+
+
+def _rows(model: Model) -> list[dict[str, str]]:
+    several = len(model.layer_types) > 1
+    return [
+        {
+            **({"layer type": row.layer_type or "all"} if several else {}),
+            "name": row.name,
+            "value": str(row.value),
+            "origin": row.origin,
+        }
+        for row in model.resolved
+    ]

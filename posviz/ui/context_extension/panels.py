@@ -1,0 +1,304 @@
+"""From a view to the panels of the board: which figure, from which measure, keyed by its inputs."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from posviz import figures, measures
+from posviz.catalog import link
+from posviz.encodings.rotary import RotaryEncoding
+from posviz.figures import FigureBuilder, FigureSpec, Series
+from posviz.ui.context_extension.view import Profiles, View
+from posviz.ui.mathml import mathml
+
+UNSCALED = "unscaled RoPE"
+NEEDLE_LENGTHS = 49
+
+
+@dataclass(frozen=True)
+class Method:
+    """One line of every panel."""
+
+    label: str
+    slot: int | None
+    spec: RotaryEncoding
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Everything that the panels are computed from."""
+
+    methods: tuple[Method, ...]
+    """The unscaled baseline first."""
+    trained_length: int
+    target_length: int
+    pair: int
+    position: int
+    needle: float
+    profiles: Profiles | None
+
+    @property
+    def lead(self) -> int:
+        """Index of the method whose numbers stand in the formulas."""
+        return min(1, len(self.methods) - 1)
+
+    def series(self, measure: Callable[[RotaryEncoding], Any]) -> list[Series[Any]]:
+        return [Series(item.label, item.slot, measure(item.spec)) for item in self.methods]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A figure with what the cursor reads from it."""
+
+    id: str
+    builder: FigureBuilder[Any]
+    cursor: str | None
+    figure: FigureSpec
+    slots: Mapping[str, Any]
+    notes: Sequence[str]
+
+    def packed(self, key: str) -> dict[str, Any]:
+        """The panel as the board reads it."""
+        return {
+            "id": self.id,
+            "key": key,
+            "title": self.builder.title,
+            "figure": {"data": self.figure.data, "layout": self.figure.layout},
+            "cursor": self.cursor,
+            "formula": {"mathml": mathml(self.builder.formula), "slots": dict(self.slots)},
+            "help": self.builder.help,
+            "limits": self.builder.limits,
+            "notes": list(self.notes),
+        }
+
+
+def scene(view: View) -> Scene:
+    """The methods of a view; raises ParameterError when one of them cannot be made."""
+    methods = [Method(UNSCALED, None, view.unscaled)]
+    methods += [
+        Method(f"{slot.upper()} · {spec.title}", "abcd".index(slot), spec)
+        for slot, spec in view.specs().items()
+    ]
+    return Scene(
+        methods=tuple(methods),
+        trained_length=view.trained_length,
+        target_length=view.target_length,
+        pair=view.values["pair"],
+        position=view.values["position"],
+        needle=view.values["needle"],
+        profiles=view.profiles(),
+    )
+
+
+def by_pair(values: Any) -> dict[str, Any]:
+    return {"index": "pair", "values": np.asarray(values, dtype=float)}
+
+
+def by_distance(x: Any, values: Any) -> dict[str, Any]:
+    return {"index": "distance", "x": x, "values": np.asarray(values, dtype=float)}
+
+
+def text(value: str) -> dict[str, Any]:
+    return {"text": value}
+
+
+def spectra(at: Scene) -> list[Series[measures.Spectrum]]:
+    return at.series(
+        lambda spec: measures.spectrum(
+            spec, length=at.target_length, trained_length=at.trained_length
+        )
+    )
+
+
+def wavelengths(at: Scene) -> Panel:
+    series = spectra(at)
+    lead = series[at.lead].measure
+    figure = figures.wavelengths.build(
+        series, trained_length=at.trained_length, target_length=at.target_length
+    )
+    notes = [
+        f"{item.label}: {item.measure.kept} kept, {item.measure.blended} blended, "
+        f"{item.measure.divided} divided"
+        for item in series[1:]
+    ]
+    slots = {
+        "inv_freq": by_pair(lead.inv_freq),
+        "wavelength": by_pair(lead.wavelengths),
+        "pair": by_pair(lead.pairs),
+    }
+    return Panel("wavelengths", figures.wavelengths, "pair", figure, slots, notes)
+
+
+def divisors(at: Scene) -> Panel:
+    series = spectra(at)
+    lead = series[at.lead].measure
+    slots = {
+        "trained": by_pair(lead.trained_inv_freq),
+        "inv_freq": by_pair(lead.inv_freq),
+        "divisor": by_pair(lead.divisor),
+        "pair": by_pair(lead.pairs),
+    }
+    return Panel("divisors", figures.divisors, "pair", figures.divisors.build(series), slots, [])
+
+
+def turns(at: Scene) -> Panel:
+    series = spectra(at)
+    lead = series[at.lead].measure
+    figure = figures.turns.build(
+        series, trained_length=at.trained_length, target_length=at.target_length
+    )
+    notes = [f"{lead.unfinished_count} of {len(lead.pairs)} pairs never finish a turn within L"]
+    notes += [_beyond(item) for item in series]
+    slots = {
+        "trained_turns": by_pair(lead.turns_trained),
+        "target_turns": by_pair(lead.turns_target),
+        "pair": by_pair(lead.pairs),
+    }
+    return Panel("turns", figures.turns, "pair", figure, slots, notes)
+
+
+def _beyond(item: Series[measures.Spectrum]) -> str:
+    count = item.measure.beyond_count
+    if not count:
+        return f"{item.label}: none beyond its trained arc"
+    return f"{item.label}: {count} beyond, up to ×{float(item.measure.beyond.max()):.3g} the arc"
+
+
+def score_decay(at: Scene) -> Panel:
+    series = at.series(lambda spec: measures.score_decay(spec, length=at.target_length))
+    figure = figures.score_decay.build(
+        series, trained_length=at.trained_length, target_length=at.target_length
+    )
+    notes = [
+        f"{item.label}: "
+        + (
+            "never negative"
+            if item.measure.first_negative is None
+            else f"first negative at {item.measure.first_negative:,}"
+        )
+        for item in series
+    ]
+    lead = figure.data[at.lead]
+    slots = {
+        "score": by_distance(lead["x"], lead["y"]),
+        "distance": by_distance(lead["x"], lead["x"]),
+    }
+    return Panel("score_decay", figures.score_decay, "distance", figure, slots, notes)
+
+
+def short_range_cost(at: Scene) -> Panel:
+    series = at.series(lambda spec: measures.short_range_cost(spec, length=at.target_length))
+    lead = series[at.lead].measure
+    notes = [
+        f"{item.label}: at most {float(np.abs(item.measure.change).max()):.3g}"
+        for item in series[1:]
+    ]
+    slots = {
+        "change": by_distance(lead.distances, lead.change),
+        "distance": by_distance(lead.distances, lead.distances),
+    }
+    figure = figures.short_range_cost.build(series[1:])
+    return Panel("short_range_cost", figures.short_range_cost, "distance", figure, slots, notes)
+
+
+def needle(at: Scene) -> Panel:
+    lengths = needle_lengths(at.trained_length, at.target_length)
+    series = at.series(
+        lambda spec: measures.needle_weight(
+            spec, lengths=lengths, trained_length=at.trained_length, weight_at_trained=at.needle
+        )
+    )
+    heat = [measures.temperature(item.spec, length=at.target_length) for item in at.methods]
+    notes = [
+        f"{item.label}: m = {one.m:.6g}, m² = {one.m_squared:.6g}, T = {one.temperature:.6g}; "
+        f"weight at L′ {float(item.measure.weights[-1]):.3g}"
+        for item, one in zip(series, heat, strict=True)
+    ]
+    slots = {
+        "gain": text(f"{heat[at.lead].m_squared:.6g}"),
+        "temperature": text(f"{heat[at.lead].temperature:.6g}"),
+        "margin": text(f"{float(series[at.lead].measure.margin):.4f}"),
+    }
+    figure = figures.needle.build(
+        series, trained_length=at.trained_length, target_length=at.target_length
+    )
+    return Panel("needle", figures.needle, None, figure, slots, notes)
+
+
+def needle_lengths(trained_length: int, target_length: int) -> np.ndarray:
+    """Whole lengths from 1/16 of the trained window to L′, evenly spaced on a log axis."""
+    first = max(2, trained_length // 16)
+    last = max(target_length, trained_length, first + 1)
+    spaced = np.geomspace(first, last, NEEDLE_LENGTHS).round()
+    return np.unique(np.r_[spaced, min(max(trained_length, first), last)]).astype(int)
+
+
+def clock(at: Scene) -> Panel:
+    series = at.series(
+        lambda spec: measures.clock(
+            spec,
+            pair=at.pair,
+            position=at.position,
+            length=at.target_length,
+            trained_length=at.trained_length,
+        )
+    )
+    lead = series[at.lead].measure
+    slots = {
+        "position": text(f"{lead.distance:,.6g}"),
+        "inv_freq": text(f"{lead.inv_freq:.6g}"),
+        "angle": text(f"{lead.angle:.4f}"),
+        "turns": text(f"{float(lead.turns):.4g}"),
+        "pair": text(str(at.pair)),
+    }
+    notes = [f"pair {at.pair} at position {at.position:,}"]
+    notes += [f"{item.label}: outside the trained arc" for item in series if item.measure.outside]
+    return Panel("clock", figures.clock, None, figures.clock.build(series), slots, notes)
+
+
+def profile_difference(at: Scene) -> Panel:
+    assert at.profiles is not None
+    (name_a, spec_a), (name_b, spec_b) = at.profiles.first, at.profiles.second
+    difference = measures.profile_difference(spec_a, spec_b, length=at.target_length)
+    figure = figures.profile_difference.build(difference, label=f"{name_a} − {name_b}", slot=0)
+    notes = [
+        f"{at.profiles.method}. A: {name_a}. B: {name_b}",
+        f"largest relative error {difference.largest:.4g} at pair {difference.largest_pair}",
+        f"m: A {difference.magnitude_a:.6g}, B {difference.magnitude_b:.6g}",
+    ]
+    slots = {"difference": by_pair(difference.signed), "pair": by_pair(difference.pairs)}
+    return Panel("profiles", figures.profile_difference, "pair", figure, slots, notes)
+
+
+def board_panels(at: Scene) -> dict[str, tuple[str, Callable[[Scene], Panel]]]:
+    """Panel id to the key of its inputs and the function that computes it.
+
+    Two equal keys stand for equal pictures, so a panel whose key the browser has is not computed.
+    """
+    links = [f"{item.label}={link(item.spec)}" for item in at.methods]
+    lengths = [str(at.trained_length), str(at.target_length)]
+    spectral = _key(links, lengths)
+    panels: dict[str, tuple[str, Callable[[Scene], Panel]]] = {
+        "wavelengths": (spectral, wavelengths),
+        "divisors": (spectral, divisors),
+        "turns": (spectral, turns),
+        "score_decay": (spectral, score_decay),
+        "short_range_cost": (spectral, short_range_cost),
+        "needle": (_key(links, lengths, [str(at.needle)]), needle),
+        "clock": (_key(links, lengths, [str(at.pair), str(at.position)]), clock),
+    }
+    if at.profiles is not None:
+        (name_a, spec_a), (name_b, spec_b) = at.profiles.first, at.profiles.second
+        pair = [name_a, link(spec_a), name_b, link(spec_b)]
+        panels["profiles"] = (_key(pair, lengths), profile_difference)
+    return panels
+
+
+def _key(*parts: Sequence[str]) -> str:
+    text = "\n".join(line for part in parts for line in part)
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()

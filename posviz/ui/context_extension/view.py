@@ -1,0 +1,321 @@
+"""The state of the page: a model, values for every control, and the specs that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar
+
+from annotated_types import Ge, Gt, Le, Lt
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from posviz.catalog import catalog, get
+from posviz.configs import Model
+from posviz.encodings.rotary import RotaryEncoding
+from posviz.parameters import (
+    Declaration,
+    Parameter,
+    ParameterError,
+    declarations,
+    parameter_error,
+)
+from posviz.ui.controls import as_typed
+
+SLOTS = ("a", "b", "c", "d")
+OFF = "off"
+SHARED = ("base", "head_dim", "original_max_position_embeddings", "scaling_factor")
+"""Parameters that all methods on the page share: they describe the model and the aim."""
+HIDDEN = ("partial_rotary_factor", "layout")
+"""Parameters that follow the model and have no control: layout changes none of these pictures."""
+NO_PROFILES = {"profile_a": "", "profile_b": ""}
+"""Names of the two implementations compared; empty means the page's own choice."""
+FACTOR_WHERE_THE_MODEL_HAS_NONE = 4.0
+LONGEST_TARGET = 1 << 22
+
+
+class Reading(BaseModel):
+    """What the page adds to the methods: how far to look, and where the cursor stands."""
+
+    model_config = ConfigDict(frozen=True, strict=True, allow_inf_nan=False)
+    title: ClassVar[str] = "Context extension"
+
+    target: Annotated[
+        int | None,
+        Ge(1),
+        Le(LONGEST_TARGET),
+        Parameter(
+            help="The context length L′ to look at; left out, it is L times the factor.",
+            symbol="L'",
+            unit="tokens",
+            slider=(1024, 1 << 20),
+            scale="log",
+        ),
+    ] = None
+    pair: Annotated[
+        int, Ge(0), Lt(4096), Parameter(help="The pair under the cursor; 0 is the fastest.")
+    ] = 32
+    distance: Annotated[
+        int,
+        Ge(1),
+        Le(LONGEST_TARGET),
+        Parameter(help="The distance under the cursor.", unit="tokens", scale="log"),
+    ] = 1000
+    position: Annotated[
+        int,
+        Ge(0),
+        Le(LONGEST_TARGET),
+        Parameter(
+            help="Where the clock hands stand; play moves it.",
+            symbol="p",
+            unit="tokens",
+            slider=(0, 4096),
+            step=1,
+        ),
+    ] = 256
+    needle: Annotated[
+        float,
+        Gt(0),
+        Lt(1),
+        Parameter(
+            help="Weight that the needle has in the trained window without any factor.",
+            slider=(0.05, 0.99),
+            step=0.01,
+        ),
+    ] = 0.9
+
+
+READING = {declaration.name: declaration for declaration in declarations(Reading)}
+
+
+@dataclass(frozen=True)
+class Profiles:
+    """Two implementations of one method, each with the spec that gives it."""
+
+    method: str
+    names: tuple[str, ...]
+    first: tuple[str, RotaryEncoding]
+    second: tuple[str, RotaryEncoding]
+
+
+def _other(spec: Any, names: list[str], first: str) -> str:
+    """The first implementation whose frequencies differ, so that there is a curve to show."""
+    length = 2 * spec.original_max_position_embeddings
+    reference = spec.with_values(**spec.profiles[first]).frequencies(length)
+    for name in names:
+        other = spec.with_values(**spec.profiles[name]).frequencies(length)
+        if name != first and not bool((other == reference).all()):
+            return name
+    return next(name for name in names if name != first)
+
+
+@dataclass(frozen=True)
+class View:
+    """A model with values for all controls; every value has the type of its declaration."""
+
+    source: str
+    """Where the model came from: ``model=<preset id>`` or ``config=<packed text>``."""
+    model: Model
+    layer_type: str
+    values: Mapping[str, Any]
+
+    @property
+    def methods(self) -> dict[str, str]:
+        """Slot to encoding id, for the slots that are in use."""
+        return {slot: self.values[slot] for slot in SLOTS if self.values[slot] != OFF}
+
+    def spec(self, slot: str) -> RotaryEncoding:
+        return build(self.values[slot], self.values, prefix=f"{slot}.")
+
+    def specs(self) -> dict[str, RotaryEncoding]:
+        """The spec of every slot in use; raises ParameterError for one that cannot be made."""
+        return {slot: self.spec(slot) for slot in self.methods}
+
+    @property
+    def unscaled(self) -> RotaryEncoding:
+        """The model before any extension, following the base and dimension controls."""
+        own = self.model.spec(self.layer_type)
+        if own.family != "rotary":
+            return build("rope", self.values)
+        kept = {name: value for name, value in own.model_dump().items() if name not in SHARED}
+        return build(own.id, {**self.values, **kept})
+
+    @property
+    def trained_length(self) -> int:
+        return int(self.values["original_max_position_embeddings"])
+
+    @property
+    def target_length(self) -> int:
+        """L′: as set, or the trained window times the factor, within what the page can show."""
+        chosen = self.values["target"]
+        if chosen is not None:
+            return int(chosen)
+        return max(1, round(self.trained_length * self.values["scaling_factor"]))
+
+    def profiles(self) -> Profiles | None:
+        """Two named implementations of the first method that has several, as chosen."""
+        for slot in self.methods:
+            spec = self.spec(slot)
+            named = getattr(spec, "profiles", {})
+            if len(named) > 1:
+                names = list(named)
+                first = self.values["profile_a"]
+                first = first if first in named else names[0]
+                second = self.values["profile_b"]
+                second = second if second in named else _other(spec, names, first)
+                return Profiles(
+                    f"{slot.upper()} · {spec.title}",
+                    tuple(names),
+                    (first, spec.with_values(**named[first])),
+                    (second, spec.with_values(**named[second])),
+                )
+        return None
+
+    def with_value(self, name: str, value: Any) -> View:
+        return replace(self, values={**self.values, name: value})
+
+
+def build(encoding_id: str, values: Mapping[str, Any], *, prefix: str = "") -> RotaryEncoding:
+    """A spec from the page's values: shared ones by name, its own ones under the slot's prefix."""
+    encoding = get(encoding_id)
+    chosen = {}
+    for declaration in encoding.declarations():
+        name = declaration.name
+        key = name if name in SHARED + HIDDEN else prefix + name
+        if key in values:
+            chosen[name] = values[key]
+    spec = encoding(**chosen)
+    assert isinstance(spec, RotaryEncoding)
+    return spec
+
+
+def own_declarations(encoding_id: str) -> list[Declaration]:
+    """The parameters of a method that it does not share with the others on the page."""
+    return [
+        declaration
+        for declaration in get(encoding_id).declarations()
+        if declaration.name not in SHARED + HIDDEN
+    ]
+
+
+def methods_on_offer() -> dict[str, str]:
+    """Encoding id to title, for everything that can stand in a slot."""
+    return {
+        encoding.id: encoding.title
+        for encoding in catalog()
+        if issubclass(encoding, RotaryEncoding)
+    }
+
+
+def first_view(source: str, model: Model, layer_type: str | None = None) -> View:
+    """The view that a model opens with: its own method, or YaRN where it has none."""
+    layer = layer_type or rotating_layers(model)[0]
+    own = model.spec(layer)
+    given = own.model_dump()
+    extended = own.family == "extension"
+    shared = {
+        "base": given["base"],
+        "head_dim": given["head_dim"],
+        "original_max_position_embeddings": given.get(
+            "original_max_position_embeddings", model.trained_window or model.window or 4096
+        ),
+        "scaling_factor": given.get("scaling_factor") or FACTOR_WHERE_THE_MODEL_HAS_NONE,
+        **{name: given[name] for name in HIDDEN},
+    }
+    values: dict[str, Any] = {**Reading().model_dump(), **shared, **NO_PROFILES}
+    values.update(dict.fromkeys(SLOTS, OFF))
+    values.update(method_values("a", own.id if extended else "yarn"))
+    if extended:
+        values.update({f"a.{d.name}": given[d.name] for d in own_declarations(own.id)})
+    pairs = int(given["head_dim"] * given["partial_rotary_factor"]) // 2
+    values["pair"] = pairs // 2
+    return View(source, model, layer, values)
+
+
+def method_values(slot: str, encoding_id: str) -> dict[str, Any]:
+    """A slot's encoding and the defaults of its own parameters."""
+    own = {} if encoding_id == OFF else {d.name: d.default for d in own_declarations(encoding_id)}
+    return {slot: encoding_id, **{f"{slot}.{name}": value for name, value in own.items()}}
+
+
+def rotating_layers(model: Model) -> tuple[str, ...]:
+    """Layer types that rotate, the one that the model is asked for by default first."""
+    first = model.layer().name
+    others = [layer.name for layer in model.layers if layer.rotates and layer.name != first]
+    return (first, *others)
+
+
+def declaration_of(name: str, values: Mapping[str, Any]) -> tuple[Declaration, str] | None:
+    """The declaration behind a value's name, and who owns it for messages."""
+    if name in READING:
+        return READING[name], Reading.title
+    slot, dot, own = name.partition(".")
+    if dot and slot in SLOTS and values.get(slot, OFF) != OFF:
+        encoding = get(values[slot])
+        for declaration in own_declarations(encoding.id):
+            if declaration.name == own:
+                return declaration, f"{slot.upper()} · {encoding.title}"
+    if name in SHARED:
+        for encoding_id in ("yarn",):
+            for declaration in get(encoding_id).declarations():
+                if declaration.name == name:
+                    return declaration, Reading.title
+    return None
+
+
+def changed(view: View, sent: Mapping[str, Any]) -> tuple[View, list[ParameterError]]:
+    """The view with the values that came from the board or an address.
+
+    Slots come first, since they decide which parameters exist. A value that cannot be used is
+    reported and the one before it stays.
+    """
+    errors: list[ParameterError] = []
+    values = dict(view.values)
+    offered = methods_on_offer()
+    for slot in SLOTS:
+        chosen = sent.get(slot, values[slot])
+        if chosen == values[slot]:
+            continue
+        if chosen != OFF and chosen not in offered:
+            errors.append(ParameterError(f"Slot {slot.upper()}: there is no method {chosen!r}."))
+            continue
+        values = {k: v for k, v in values.items() if not k.startswith(f"{slot}.")}
+        values.update(method_values(slot, str(chosen)))
+    for name, raw in sent.items():
+        if name in SLOTS:
+            continue
+        if name in NO_PROFILES:
+            values[name] = str(raw)
+            continue
+        found = declaration_of(name, values)
+        if found is None:
+            continue
+        try:
+            values[name] = as_typed(found[0], found[1], raw)
+        except ParameterError as error:
+            errors.append(error)
+    return replace(view, values=values), errors
+
+
+def checked(view: View) -> View:
+    """The view itself, once every spec and every reading has been found usable.
+
+    Raises ParameterError with the first sentence that says what is wrong.
+    """
+    try:
+        Reading(**{name: view.values[name] for name in READING})
+    except ValidationError as error:
+        raise parameter_error(Reading, Reading.title, error) from None
+    specs = [view.unscaled, *view.specs().values()]
+    pairs = min(spec.pairs for spec in specs)
+    if view.values["pair"] >= pairs:
+        raise ParameterError(
+            f"{Reading.title}: pair must be below the number of pairs, {pairs}; "
+            f"got {view.values['pair']}."
+        )
+    if view.target_length > LONGEST_TARGET:
+        raise ParameterError(
+            f"{Reading.title}: the target length must be at most {LONGEST_TARGET:,}; got "
+            f"{view.target_length:,}. Lower the scaling factor or the trained window, or set the "
+            "target length by hand."
+        )
+    return view

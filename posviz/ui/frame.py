@@ -1,0 +1,41 @@
+"""What every page does first: page settings, navigation, and a settled garbage collector.
+
+A direct address to a page runs that page's script alone, so none of this may live in app.py only.
+"""
+
+from __future__ import annotations
+
+import gc
+
+import streamlit as st
+
+PAGES = {
+    "app.py": "Home",
+    "pages/context_extension.py": "Context extension",
+}
+
+
+def open_page(title: str) -> None:
+    """Set the page up; must be the first statement of a page."""
+    st.set_page_config(
+        page_title=f"{title} · PosViz",
+        page_icon="🌀",
+        layout="wide",
+        initial_sidebar_state="collapsed",
+    )
+    _settle_collector()
+    with st.container(horizontal=True, vertical_alignment="center", key="posviz-navigation"):
+        st.markdown("**PosViz**", width="content")
+        for path, label in PAGES.items():
+            st.page_link(path, label=label, width="content")
+
+
+@st.cache_resource(show_spinner=False)
+def _settle_collector() -> None:
+    """Move what the imports left behind out of the collector's sight, once per server.
+
+    Streamlit collects after every run; walking the modules of pandas and plotly each time costs
+    about a tenth of a second, during which no plot is sent.
+    """
+    gc.collect()
+    gc.freeze()

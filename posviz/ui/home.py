@@ -1,0 +1,88 @@
+"""The home page: what PosViz is, a picture that teaches, ways in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from posviz import figures, measures
+from posviz.catalog import parse
+from posviz.encodings.rotary import RotaryEncoding
+from posviz.figures import Series
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+TRAINED, TARGET = 4096, 65536
+PAGE = "pages/context_extension.py"
+WAYS_IN: tuple[tuple[str, str, str, dict[str, str]], ...] = (
+    (
+        "Teach it",
+        "Why does a model trained on 4,096 tokens fail at 65,536? Start from plain RoPE, add one "
+        "method at a time, and watch which pairs leave the arcs that they were trained on.",
+        "Llama 2 and position interpolation",
+        {"model": "llama-2-7b", "a": "linear", "scaling_factor": "16"},
+    ),
+    (
+        "Tune it",
+        "Bring a config.json. See every number that it resolves to, move base, factor, beta_fast "
+        "and beta_slow, and take away settings for transformers, vLLM, SGLang and llama.cpp.",
+        "Qwen 2.5 with YaRN",
+        {},
+    ),
+    (
+        "Check it",
+        "Runtimes that read the same file do not always compute the same frequencies. Compare the "
+        "paper's ramp with the one that code runs, pair by pair.",
+        "gpt-oss and its unrounded ramp",
+        {"model": "gpt-oss-20b"},
+    ),
+)
+
+
+def show() -> None:
+    """Draw the page."""
+    st.title("Positional encodings, computed, proved and shown")
+    st.markdown(
+        "A transformer learns where a token stands from its positional encoding. PosViz computes "
+        "the encodings that released models use, holds every number against somebody else's "
+        "implementation, and shows what they do."
+    )
+    st.plotly_chart(
+        _picture(),
+        key="home-picture",
+        height=380,
+        alt="Wavelength of each of the 64 rotary pairs of Llama 2, plain and with YaRN, against "
+        "the trained window of 4,096 tokens and the target of 65,536.",
+    )
+    st.caption(
+        "Llama 2: each of its 64 rotary pairs turns once per wavelength. The pairs above L never "
+        "finished a turn while the model was trained on 4,096 tokens. YaRN leaves the fast pairs "
+        "alone and slows the slow ones sixteenfold, so that at 65,536 tokens none goes where it "
+        "never was."
+    )
+    for column, (title, text, label, address) in zip(
+        st.columns(len(WAYS_IN)), WAYS_IN, strict=True
+    ):
+        with column.container(border=True, height="stretch"):
+            st.subheader(title)
+            st.markdown(text)
+            st.page_link(PAGE, label=f"Open: {label}", query_params=address, icon="➡️")
+
+
+@st.cache_data(show_spinner=False)
+def _picture() -> Figure:
+    chosen = {
+        "plain RoPE": (None, "rope"),
+        "YaRN, 16 times longer": (0, "yarn?scaling_factor=16"),
+    }
+    series = [
+        Series(label, slot, measures.spectrum(spec, length=TARGET, trained_length=TRAINED))
+        for label, (slot, link) in chosen.items()
+        if isinstance(spec := parse(link), RotaryEncoding)
+    ]
+    figure = figures.wavelengths(series, trained_length=TRAINED, target_length=TARGET)
+    return figure.update_layout(
+        showlegend=True, legend={"x": 0.01, "y": 0.99, "bgcolor": "rgba(0,0,0,0)"}
+    )

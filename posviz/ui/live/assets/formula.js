@@ -1,0 +1,63 @@
+// A formula in MathML whose numbers follow the cursor: "@{name}" in its text is a slot.
+
+import { el } from './dom.js';
+import { shown } from './numbers.js';
+import { nearest } from './panel.js';
+
+const MATHML = 'http://www.w3.org/1998/Math/MathML';
+
+export class Formula {
+  constructor() {
+    this.root = el('div', { class: 'pv-formula' });
+    this.mathml = null;
+    this.marks = [];
+    this.slots = {};
+  }
+
+  describe(formula) {
+    this.root.hidden = !formula;
+    this.slots = formula?.slots || {};
+    if (!formula || formula.mathml === this.mathml) return;
+    this.mathml = formula.mathml;
+    this.marks = [];
+    const parsed = new DOMParser().parseFromString(formula.mathml, 'text/html');
+    this.root.replaceChildren(...[...parsed.querySelectorAll('math')].map((math) => this.copy(math)));
+  }
+
+  // Only MathML passes: no script, no link, no handler.
+  copy(node) {
+    const out = document.createElementNS(MATHML, node.localName);
+    for (const { name, value } of node.attributes) if (!/^(on|href|xlink|xmlns|src|action)/i.test(name)) out.setAttribute(name, value);
+    for (const child of node.childNodes) {
+      if (child.nodeType === Node.TEXT_NODE) out.append(...this.pieces(child.data));
+      else if (child.namespaceURI === MATHML) out.append(this.copy(child));
+    }
+    return out;
+  }
+
+  pieces(text) {
+    return text.split(/(@\{[^}]+\})/).filter(Boolean).map((piece) => {
+      const node = document.createTextNode(piece);
+      const slot = /^@\{(.+)\}$/.exec(piece);
+      if (slot) this.marks.push({ name: slot[1], node });
+      return node;
+    });
+  }
+
+  fill(cursors) {
+    for (const { name, node } of this.marks) {
+      const text = value(this.slots[name], cursors);
+      if (node.data !== text) node.data = text;
+    }
+  }
+}
+
+function value(slot, cursors) {
+  if (!slot) return '?';
+  if (slot.text !== undefined) return String(slot.text);
+  if (!slot.values) return shown(cursors[slot.index]);
+  const at = cursors[slot.index];
+  if (typeof at !== 'number') return '–';
+  const i = slot.x ? nearest(slot.x, at) : Math.round(at);
+  return i >= 0 && i < slot.values.length ? shown(slot.values[i]) : '–';
+}

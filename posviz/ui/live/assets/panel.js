@@ -1,0 +1,263 @@
+// One panel: title, plot, values at the cursor, formula, export. Plotly draws it once and again
+// when the values rest; in between `draft` moves its lines.
+
+import { el, sample, saveUrl, setText, svg } from './dom.js';
+import { draft, scale, xs } from './draft.js';
+import { Formula } from './formula.js';
+import { shown } from './numbers.js';
+import { resolve, themedLayout } from './theme.js';
+
+const CONFIG = { displayModeBar: false, responsive: false, doubleClick: 'reset', showTips: false };
+
+export class Panel {
+  constructor(id, board) {
+    Object.assign(this, { id, board, key: '', rev: 0, drawn: false, stale: false, visible: true, zooming: false, x: null });
+    this.title = el('h3', { class: 'pv-title' });
+    this.subtitle = el('p', { class: 'pv-subtitle' });
+    this.notes = el('ul', { class: 'pv-notes' });
+    this.legend = el('ul', { class: 'pv-legend' });
+    this.plot = el('div', { class: 'pv-plot' });
+    this.overlay = svg('svg', { class: 'pv-overlay', 'aria-hidden': 'true' });
+    this.hit = el('div', { class: 'pv-hit' });
+    this.stage = el('div', { class: 'pv-stage' }, this.plot, this.overlay, this.hit);
+    this.formula = new Formula();
+    this.help = el('p');
+    this.limits = el('p');
+    this.more = el('details', { class: 'pv-more' }, el('summary', { text: 'How to read · formula · what this does not show' }),
+      this.formula.root, this.help, this.limits);
+    this.zoomButton = this.button('Zoom', 'Drag on the plot to zoom; press again to move the cursor', () => this.setZooming(!this.zooming));
+    this.zoomButton.setAttribute('aria-pressed', 'false');
+    this.resetButton = this.button('Reset zoom', 'Show the whole range again', () => this.resetZoom());
+    this.resetButton.hidden = true;
+    const tools = el('div', { class: 'pv-tools' }, this.resetButton, this.zoomButton,
+      this.button('PNG', 'Save as PNG', () => this.export('png')),
+      this.button('SVG', 'Save as SVG', () => this.export('svg')),
+      this.button('CSV', 'Save the numbers as CSV', () => board.act({ csv: this.id })));
+    this.root = el('section', { class: 'pv-panel', role: 'figure', 'data-panel': id, 'data-rev': 0 },
+      el('header', {}, el('div', { class: 'pv-heads' }, this.title, this.subtitle), tools), this.notes, this.stage, this.legend, this.more);
+    this.listen();
+  }
+
+  button(text, title, action) {
+    return el('button', { type: 'button', class: 'pv-small', title, text, onclick: action });
+  }
+
+  // Takes over what Python sent. The picture follows through `sketch` and `settle`.
+  update(sent) {
+    this.key = sent.key;
+    this.sent = sent;
+    this.traces = sent.figure?.data || [];
+    setText(this.title, sent.title || '');
+    setText(this.subtitle, sent.subtitle || '');
+    this.subtitle.hidden = !sent.subtitle;
+    const label = [sent.title, sent.subtitle, ...(sent.notes || [])].filter(Boolean).join('. ');
+    if (this.root.getAttribute('aria-label') !== label) this.root.setAttribute('aria-label', label);
+    this.root.classList.toggle('pv-wide', sent.span === 2);
+    const notes = sent.notes || [];
+    if (this.notes.childElementCount !== notes.length) this.notes.replaceChildren(...notes.map(() => el('li')));
+    notes.forEach((text, i) => setText(this.notes.children[i], text));
+    this.notes.hidden = !notes.length;
+    setText(this.help, sent.help || '');
+    setText(this.limits, sent.limits ? `What this does not show: ${sent.limits}` : '');
+    this.formula.describe(sent.formula);
+    const height = `${sent.figure?.layout?.height || 280}px`;
+    if (this.stage.style.height !== height) this.stage.style.height = height;
+    this.hit.hidden = !sent.cursor;
+    this.zoomButton.hidden = !sent.cursor;
+    this.describeCursor();
+    this.legendRows();
+    this.stale = true;
+  }
+
+  describeCursor() {
+    const axis = this.sent.cursor;
+    if (!axis || this.hit.dataset.axis === axis) return;
+    this.hit.dataset.axis = axis;
+    for (const [name, value] of Object.entries({ tabindex: '0', role: 'slider', 'aria-label': `${axis} cursor in ${this.sent.title}`, 'aria-orientation': 'horizontal' }))
+      this.hit.setAttribute(name, value);
+  }
+
+  named() {
+    return this.traces.map((trace, index) => ({ trace, index })).filter(({ trace }) => trace.name && trace.showlegend !== false);
+  }
+
+  legendRows() {
+    const { dark } = this.board.theme;
+    const rows = this.named().map(({ trace, index }) => {
+      const line = resolve(trace.line || {}, dark), marker = resolve(trace.marker || {}, dark);
+      const kind = trace.type === 'bar' ? 'bar' : (trace.mode || 'lines').includes('lines') ? 'lines' : 'markers';
+      const color = kind === 'lines' ? line.color : typeof marker.color === 'string' ? marker.color : line.color;
+      return { index, name: trace.name, color: color || 'currentColor', dash: line.dash || 'solid', kind };
+    });
+    const text = JSON.stringify(rows);
+    if (text === this.legendText) return;
+    this.legendText = text;
+    this.rows = rows.map((row) => ({ ...row, value: el('span', { class: 'pv-value' }) }));
+    this.legend.replaceChildren(...this.rows.map((row) =>
+      el('li', {}, sample(row.color, row.dash, row.kind), el('span', { class: 'pv-name', text: row.name }), row.value)));
+    this.legend.hidden = !rows.length;
+  }
+
+  // The draft: true when the picture is complete without Plotly.
+  sketch() {
+    if (!this.drawn) return;
+    const complete = draft(this.plot, this.traces, this.sent.figure?.layout);
+    this.needsPlotly = !complete || this.sent.figure?.layout?.shapes?.length > 0 || this.traces.some((t) => t.type === 'bar');
+    this.root.dataset.rev = ++this.rev;
+  }
+
+  figure() {
+    const { theme, epoch } = this.board, sent = this.sent.figure || { data: [], layout: {} };
+    const layout = themedLayout(sent.layout, theme, { uirevision: epoch, datarevision: ++this.rev, dragmode: this.sent.cursor && !this.zooming ? false : 'zoom' });
+    if (this.sent.cursor) layout.hovermode = false;
+    layout.height = this.stage.clientHeight;
+    return { data: sent.data.map((trace) => resolve(trace, theme.dark)), layout };
+  }
+
+  // Lets Plotly draw the figure as it now is, with the user's zoom kept.
+  settle() {
+    const { Plotly } = this.board, { data, layout } = this.figure();
+    this.stale = false;
+    this.needsPlotly = false;
+    if (this.drawn) Plotly.react(this.plot, data, layout, CONFIG);
+    else {
+      Plotly.newPlot(this.plot, data, layout, CONFIG);
+      this.drawn = true;
+      this.plot.on('plotly_relayout', () => this.zoomed());
+    }
+    this.root.dataset.rev = ++this.rev;
+    this.place();
+    this.showCursor();
+  }
+
+  resize() {
+    if (!this.drawn || !this.plot.clientWidth) return;
+    this.board.Plotly.relayout(this.plot, { width: this.plot.clientWidth, height: this.stage.clientHeight });
+    this.place();
+    this.showCursor();
+  }
+
+  place() {
+    const size = this.plot._fullLayout?._size;
+    if (!size) return;
+    const box = `left:${size.l}px;top:${size.t}px;width:${size.w}px;height:${size.h}px`;
+    if (this.box !== box) { this.box = box; this.hit.style.cssText = box; this.overlay.style.cssText = box; this.hit.hidden = !this.sent.cursor; }
+    this.hit.classList.toggle('pv-through', this.zooming);
+  }
+
+  zoomed() {
+    const full = this.plot._fullLayout;
+    const { layout } = this.sent.figure || {};
+    const moved = ['xaxis', 'yaxis'].some((name) => full[name] && (layout?.[name]?.range
+      ? String(layout[name].range) !== String(full[name].range) : !full[name].autorange));
+    this.resetButton.hidden = !moved;
+    this.place();
+    this.showCursor();
+  }
+
+  resetZoom() {
+    const change = {};
+    for (const name of ['xaxis', 'yaxis']) {
+      const range = this.sent.figure?.layout?.[name]?.range;
+      if (range) change[`${name}.range`] = [...range]; else change[`${name}.autorange`] = true;
+    }
+    this.board.Plotly.relayout(this.plot, change);
+    this.resetButton.hidden = true;
+  }
+
+  setZooming(on) {
+    this.zooming = on;
+    this.zoomButton.setAttribute('aria-pressed', String(on));
+    this.board.Plotly.relayout(this.plot, { dragmode: on ? 'zoom' : false });
+    this.place();
+  }
+
+  // --- cursor
+
+  // The x values a cursor steps through: those of the longest named trace.
+  stops() {
+    let best = [];
+    for (const { trace } of this.named()) { const x = xs(trace); if (x.length > best.length) best = x; }
+    return best;
+  }
+
+  listen() {
+    const at = (event) => {
+      const axis = this.plot._fullLayout?.xaxis, stops = this.stops();
+      if (!axis || !stops.length) return null;
+      const part = (event.clientX - this.hit.getBoundingClientRect().left) / axis._length;
+      const raw = axis.range[0] + part * (axis.range[1] - axis.range[0]);
+      return stops[nearest(stops, axis.type === 'log' ? 10 ** raw : raw)];
+    };
+    let pressed = false;
+    const point = (event, pin) => { const x = at(event); if (x !== null) this.board.point(this.sent.cursor, x, pin); };
+    this.hit.addEventListener('pointerdown', (e) => { if (e.button) return; pressed = true; this.hit.setPointerCapture(e.pointerId); point(e, true); });
+    this.hit.addEventListener('pointermove', (e) => point(e, pressed));
+    for (const type of ['pointerup', 'pointercancel']) this.hit.addEventListener(type, () => { pressed = false; });
+    this.hit.addEventListener('pointerleave', () => { if (!pressed) this.board.unpoint(); });
+    this.hit.addEventListener('keydown', (e) => {
+      const stops = this.stops();
+      if (!stops.length) return;
+      const here = nearest(stops, Number(this.board.cursor(this.sent.cursor) ?? stops[0])), jump = e.shiftKey ? 10 : 1;
+      const to = { ArrowLeft: here - jump, ArrowDown: here - jump, ArrowRight: here + jump, ArrowUp: here + jump, PageDown: here - 10, PageUp: here + 10, Home: 0, End: stops.length - 1 }[e.key];
+      if (to === undefined) return;
+      e.preventDefault();
+      this.board.point(this.sent.cursor, stops[Math.max(0, Math.min(stops.length - 1, to))], true);
+    });
+  }
+
+  showCursor() {
+    const axis = this.sent.cursor, x = axis ? this.board.cursor(axis) : null;
+    this.formula.fill(this.board.cursors());
+    if (typeof x !== 'number') { this.overlay.replaceChildren(); this.rows?.forEach((row) => setText(row.value, '')); return; }
+    this.hit.setAttribute('aria-valuenow', x);
+    const values = this.rows.map((row) => {
+      const trace = this.traces[row.index], list = xs(trace), i = nearest(list, x);
+      const y = i < 0 ? NaN : trace.y[i];
+      setText(row.value, i < 0 ? '' : shown(y));
+      return { row, x: list[i], y, trace };
+    });
+    const stops = this.stops();
+    if (stops.length) { this.hit.setAttribute('aria-valuemin', stops[0]); this.hit.setAttribute('aria-valuemax', stops[stops.length - 1]); }
+    this.hit.setAttribute('aria-valuetext', `${axis} ${shown(x)}; ${values.map((v) => `${v.row.name} ${shown(v.y)}`).join(', ')}`);
+    this.mark(x, values);
+  }
+
+  // The vertical line and a ring on every trace.
+  mark(x, values) {
+    const full = this.plot._fullLayout;
+    if (!full?.xaxis?._length) return;
+    const px = scale(full.xaxis)(x), parts = [];
+    if (Number.isFinite(px) && px >= -1 && px <= full.xaxis._length + 1) {
+      parts.push(svg('line', { class: 'pv-line', x1: px, x2: px, y1: 0, y2: full.xaxis._length ? full._size.h : 0 }));
+      for (const v of values) {
+        const ax = full[`yaxis${(v.trace.yaxis || 'y').slice(1)}`], py = ax ? scale(ax)(v.y) : NaN;
+        if (v.row.kind !== 'bar' && Number.isFinite(py) && py >= 0 && py <= ax._length)
+          parts.push(svg('circle', { class: 'pv-ring', cx: px, cy: py, r: 3.5, stroke: v.row.color }));
+      }
+    }
+    this.overlay.replaceChildren(...parts);
+  }
+
+  async export(format) {
+    const { data, layout } = this.figure(), { theme, Plotly } = this.board;
+    const full = this.plot._fullLayout;
+    for (const name of Object.keys(full)) if (/^[xy]axis\d*$/.test(name) && layout[name]) layout[name].range = [...full[name].range];
+    Object.assign(layout, { paper_bgcolor: theme.background, showlegend: true, legend: { orientation: 'h', y: -0.22 }, width: 900, height: 520, autosize: false,
+      title: { text: this.sent.title, x: 0.02, subtitle: { text: this.sent.subtitle || '' } }, margin: { ...layout.margin, t: 70, b: 90 } });
+    const url = await Plotly.toImage({ data, layout }, { format, width: 900, height: 520, scale: format === 'png' ? 2 : 1 });
+    saveUrl(`${this.id}.${format}`, url);
+  }
+}
+
+export function nearest(list, x) {
+  const sorted = list.length < 2 || list[list.length - 1] >= list[0];
+  if (!sorted || list.length < 16) {
+    let best = -1, gap = Infinity;
+    for (let i = 0; i < list.length; i++) { const d = Math.abs(list[i] - x); if (d < gap) { gap = d; best = i; } }
+    return best;
+  }
+  let low = 0, high = list.length - 1;
+  while (high - low > 1) { const mid = (low + high) >> 1; if (list[mid] <= x) low = mid; else high = mid; }
+  return Math.abs(list[low] - x) <= Math.abs(list[high] - x) ? low : high;
+}

@@ -1,0 +1,72 @@
+"""Every check, then every test; browser tests alone at the end: `make test`."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import check
+import chromium
+import stages
+
+NO_BROWSER = (
+    "browser tests did NOT run: no Chromium was found "
+    "(install the package chromium, or name a browser with CHROMIUM=...)"
+)
+
+
+def pytest(name: str, counts: Counter[str], *arguments: str) -> stages.Stage:
+    """Run pytest and add what it counted; its output is shown as it comes."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.xml"
+        command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *arguments]
+        stage = stages.run(name, command, quiet=False)
+        found = read_counts(report)
+    counts.update(found)
+    # A collection error counts nothing, and an empty run proves nothing.
+    passed = stage.passed and found["passed"] > 0
+    return replace(stage, passed=passed, note=in_words(found))
+
+
+def read_counts(report: Path) -> Counter[str]:
+    """Passed, failed and skipped tests of a JUnit report; an error counts as failed."""
+    found: Counter[str] = Counter()
+    if report.exists():
+        for suite in ElementTree.parse(report).iter("testsuite"):
+            numbers = {key: int(suite.get(key, 0)) for key in ("tests", "failures", "errors")}
+            failed = numbers["failures"] + numbers["errors"]
+            skipped = int(suite.get("skipped", 0))
+            found.update(passed=numbers["tests"] - failed - skipped, failed=failed, skipped=skipped)
+    return found
+
+
+def in_words(counts: Counter[str]) -> str:
+    """``12 passed, 0 failed``, with ``, 3 skipped`` when there are any."""
+    skipped = f", {counts['skipped']} skipped" if counts["skipped"] else ""
+    return f"{counts['passed']} passed, {counts['failed']} failed{skipped}"
+
+
+def main() -> int:
+    counts: Counter[str] = Counter()
+    done = check.check()
+    done.append(pytest("tests", counts, "-m", "not browser", "-n", "2"))
+    browser = chromium.find()
+    if browser:
+        # Serially: they look at counts of frames, which a busy machine would spoil.
+        done.append(pytest("browser", counts, "-m", "browser"))
+    print("\n" + stages.summary(done))
+    print(f"browser tests ran in {browser}" if browser else NO_BROWSER)
+    print(in_words(counts))
+    missing = not browser and os.environ.get("CI") == "true"
+    if missing:
+        print("CI needs the browser tests: failed")
+    return int(missing or not all(stage.passed for stage in done))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,72 @@
+"""Start the app on port 8501, or on the next free one, and say so.
+
+PORT=... asks for another first port, HOST=0.0.0.0 lets other machines connect.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PORTS_TO_TRY = 100
+
+
+def is_free(port: int, host: str) -> bool:
+    """True when nothing listens on the port and it can be bound."""
+    # A server on another loopback address would still be what a browser reaches at localhost.
+    for loopback in ("127.0.0.1", "::1"):
+        family = socket.AF_INET6 if ":" in loopback else socket.AF_INET
+        with socket.socket(family) as probe:
+            probe.settimeout(0.5)
+            if probe.connect_ex((loopback, port)) == 0:
+                return False
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError:
+            return False
+    return True
+
+
+def free_port(first: int, host: str) -> int:
+    """The first free port from ``first`` on."""
+    for port in range(first, min(first + PORTS_TO_TRY, 65536)):
+        if is_free(port, host):
+            return port
+    sys.exit(f"No free port from {first} to {min(first + PORTS_TO_TRY, 65536) - 1}: set PORT=...")
+
+
+def first_port() -> int:
+    text = os.environ.get("PORT", "8501")
+    if not text.isdecimal() or not 1 <= int(text) <= 65535:
+        sys.exit(f"PORT must be a whole number from 1 to 65535; got {text!r}.")
+    return int(text)
+
+
+def can_open_browser() -> bool:
+    if not sys.stdout.isatty() or os.environ.get("NO_BROWSER"):
+        return False
+    return sys.platform == "darwin" or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY")))
+
+
+def main() -> None:
+    host = os.environ.get("HOST", "127.0.0.1")
+    first = first_port()
+    port = free_port(first, host)
+    if port != first:
+        print(f"Port {first} is taken; using {port}.", flush=True)
+    os.chdir(ROOT)
+    command = [sys.executable, "-m", "streamlit", "run", "app.py"]
+    command += [f"--server.port={port}", f"--server.address={host}"]
+    command += [f"--server.headless={not can_open_browser()}".lower()]
+    # Streamlit prints the address when it is ready, and opens a browser unless it is headless.
+    # Replaces this process, so that Ctrl-C and signals reach the server itself.
+    os.execv(command[0], command)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,468 @@
+"""The live board in a real browser, on the demonstration page: its numbers are plain waves."""
+
+import json
+import math
+import struct
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+pytestmark = pytest.mark.browser
+
+DEMO = Path(__file__).parent / "apps" / "demo.py"
+PANELS = 8
+PAIRS = np.arange(64)
+
+# Watches every frame: does each panel still hold the same drawing, with lines in it?
+WATCH = """() => {
+  const plots = [...document.querySelectorAll('.pv-plot')];
+  const drawings = plots.map((plot) => plot.querySelector('.main-svg'));
+  window.seen = { frames: 0, blank: 0, remounted: 0, dimmed: 0, moves: [] };
+  let last = '';
+  const tick = (time) => {
+    seen.frames++;
+    const now = [...document.querySelectorAll('.pv-plot')];
+    now.forEach((plot, i) => {
+      if (plot !== plots[i] || plot.querySelector('.main-svg') !== drawings[i]) seen.remounted++;
+      if (plot.querySelectorAll('path.js-line').length < 5) seen.blank++;
+    });
+    for (let node = plots[0]; node; node = node.parentElement)
+      if (Number(getComputedStyle(node).opacity) < 1) { seen.dimmed++; break; }
+    const path = now[0].querySelectorAll('path.js-line')[1].getAttribute('d');
+    if (path !== last) { last = path; seen.moves.push(time); }
+    requestAnimationFrame(tick);
+  };
+  requestAnimationFrame(tick);
+}"""
+
+# Sets a slider as a key press does, and reads the paths as soon as the panel is redrawn.
+STEP_AND_READ = """([name, k]) => new Promise((done) => {
+  const panel = document.querySelector('[data-panel=p0]');
+  const plot = panel.querySelector('.pv-plot');
+  const range = document.querySelector(`[data-control=${name}] [data-part=range]`);
+  new MutationObserver((_, observer) => {
+    observer.disconnect();
+    const full = plot._fullLayout;
+    done({
+      paths: [...plot.querySelectorAll('path.js-line')].map((p) => p.getAttribute('d')),
+      x: [...full.xaxis.range, full.xaxis._length], y: [...full.yaxis.range, full.yaxis._length],
+      drawnByPlotly: Array.from(plot.data[1].y),
+    });
+  }).observe(panel, { attributes: true, attributeFilter: ['data-rev'] });
+  range.value = k;
+  range.dispatchEvent(new Event('input', { bubbles: true }));
+})"""
+
+
+class Traffic:
+    """What goes over the page's websocket; a request is open until a reply carries its stamp."""
+
+    def __init__(self, page: Page) -> None:
+        self.sent: list[BackMsg] = []
+        self.received: list[int] = []
+        self.asked = self.answered = self.most_open = 0
+        page.on("websocket", self._watch)
+
+    def _watch(self, socket) -> None:
+        socket.on("framesent", self._out)
+        socket.on("framereceived", self._in)
+
+    def _out(self, payload) -> None:
+        message = BackMsg.FromString(payload)
+        if message.WhichOneof("type") == "rerun_script":
+            self.sent.append(message)
+            self.asked = (request(message) or {}).get("seq", 0)
+            self.most_open = max(self.most_open, self.asked - self.answered)
+
+    def _in(self, payload) -> None:
+        message = ForwardMsg.FromString(payload)
+        self.received.append(len(payload))
+        packet = message.delta.new_element.bidi_component.bytes
+        if packet:
+            (length,) = struct.unpack_from("<I", packet)
+            self.answered = json.loads(packet[4 : 4 + length])["stamp"]
+
+    def reset(self) -> None:
+        self.sent, self.received, self.most_open = [], [], 0
+
+
+def request(message: BackMsg) -> dict | None:
+    """The board's request in a message to the server."""
+    for widget in message.rerun_script.widget_states.widgets:
+        if widget.WhichOneof("value") == "json_value":
+            return json.loads(widget.json_value).get("request")
+    return None
+
+
+@pytest.fixture
+def url(serve: Callable[[Path], str]) -> str:
+    return serve(DEMO)
+
+
+def settle(page: Page) -> None:
+    """Wait until every panel is drawn and nothing is under way."""
+    page.wait_for_function(
+        "n => document.querySelectorAll('.pv-plot .js-line').length >= n", arg=5 * PANELS
+    )
+    expect(page.locator(".pv-board")).to_have_attribute("data-state", "idle")
+    before = None
+    while before != (before := revisions(page)):
+        page.wait_for_timeout(350)
+
+
+def revisions(page: Page) -> list[str]:
+    return page.locator(".pv-panel").evaluate_all("all => all.map(p => p.dataset.rev)")
+
+
+def load(page: Page, url: str) -> Page:
+    page.goto(url)
+    settle(page)
+    return page
+
+
+def part(page: Page, control: str, name: str):
+    return page.locator(f"[data-control={control}] [data-part={name}]")
+
+
+def drawn(page: Page, panel: str, trace: int, axis: str = "y") -> np.ndarray:
+    """A trace as Plotly now holds it."""
+    return np.array(
+        page.locator(f"[data-panel={panel}] .pv-plot").evaluate(
+            "(plot, [i, axis]) => Array.from(plot.data[i][axis])", [trace, axis]
+        )
+    )
+
+
+def wavelength(factor: float, trace: int = 1, base: float = 10000) -> np.ndarray:
+    return base ** (PAIRS / 64) * (1 + trace * factor / 10)
+
+
+def vertices(path: str) -> np.ndarray:
+    return np.array([[float(v) for v in p.split(",")] for p in path[1:].split("L")])
+
+
+def test_all_controls_and_panels_are_there_on_the_first_view(page, url):
+    load(page, url)
+    expect(page.locator(".pv-panel")).to_have_count(PANELS)
+    assert page.get_by_role("figure", name="Panel 3. over distance").count() == 1
+    assert page.get_by_role("slider", name="factor", exact=True).count() == 1
+    expect(page.get_by_role("switch", name="wide")).to_be_checked()
+    expect(page.get_by_label("kind")).to_have_value("sine")
+    expect(part(page, "factor", "box")).to_have_value("4")
+    expect(page.locator("[data-control=shift]")).to_contain_text("1.277 from s")
+    expect(page.locator("[data-control=odd]")).to_contain_text(
+        "There is no control of the kind “dial”."
+    )
+    np.testing.assert_allclose(drawn(page, "p0", 1), wavelength(4), rtol=1e-6)
+    assert page.locator("[data-panel=p0] .pv-notes li").all_inner_texts() == [
+        "12 kept",
+        "20 blended",
+        "32 divided",
+    ]
+
+
+def test_a_key_press_moves_the_lines_to_the_new_numbers_before_plotly_draws(page, url):
+    load(page, url)
+    seen = page.evaluate(STEP_AND_READ, ["factor", 100])
+    np.testing.assert_allclose(seen["drawnByPlotly"], wavelength(4), rtol=1e-6)
+    points = vertices(seen["paths"][1])
+    x0, x1, width = seen["x"]
+    y0, y1, height = seen["y"]
+    pairs = x0 + points[:, 0] / width * (x1 - x0)
+    logs = y1 - points[:, 1] / height * (y1 - y0)
+    expected = np.interp(pairs, PAIRS, np.log10(wavelength(6)))
+    np.testing.assert_allclose(logs, expected, atol=0.6 / height * (y1 - y0))
+    assert pairs[0] == pytest.approx(0, abs=0.02)
+    assert pairs[-1] == pytest.approx(63, abs=0.02)
+    settle(page)
+    np.testing.assert_allclose(drawn(page, "p0", 1), wavelength(6), rtol=1e-6)
+
+
+def test_one_update_costs_few_messages_and_few_bytes(page, url):
+    traffic = Traffic(page)
+    load(page, url)
+    for key in ("ArrowRight", "ArrowRight", "ArrowLeft"):
+        traffic.reset()
+        part(page, "factor", "range").focus()
+        page.keyboard.press(key)
+        settle(page)
+        assert len(traffic.sent) == 1
+        assert len(traffic.received) <= 12
+        assert sum(traffic.received) <= 60_000
+
+
+def test_a_drag_draws_live_with_one_request_in_flight_and_the_newest_value_stays(page, url):
+    traffic = Traffic(page)
+    load(page, url)
+    page.evaluate(WATCH)
+    traffic.reset()
+    box = part(page, "factor", "range").bounding_box()
+    y = box["y"] + box["height"] / 2
+    start = box["x"] + box["width"] * 0.2
+    page.mouse.move(start, y)
+    page.mouse.down()
+    began = time.monotonic()
+    for k in range(60):
+        page.mouse.move(start + box["width"] * 0.75 * k / 59, y)
+        time.sleep(max(0, began + k / 30 - time.monotonic()))
+    seconds = time.monotonic() - began
+    during = page.evaluate("() => seen.moves.length")
+    page.mouse.up()
+    settle(page)
+    seen = page.evaluate("() => seen")
+    # An idle machine draws 13 a second; a busy one must still move.
+    assert during / seconds >= 3
+    assert traffic.most_open == 1
+    assert (seen["blank"], seen["remounted"], seen["dimmed"]) == (0, 0, 0)
+    final = float(part(page, "factor", "box").input_value())
+    assert 14 < final <= 16
+    np.testing.assert_allclose(drawn(page, "p0", 1), wavelength(final), rtol=1e-6)
+    assert request(traffic.sent[-1])["values"]["factor"] == final
+
+
+def test_zoom_survives_an_update_and_can_be_taken_back(page, url):
+    load(page, url)
+    panel = page.locator("[data-panel=p1]")
+    panel.get_by_role("button", name="Zoom", exact=True).click()
+    box = panel.locator(".pv-hit").bounding_box()
+    page.mouse.move(box["x"] + box["width"] * 0.3, box["y"] + box["height"] * 0.3)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.7, box["y"] + box["height"] * 0.8, steps=5)
+    page.mouse.up()
+    read = "plot => plot._fullLayout.xaxis.range.concat(plot._fullLayout.yaxis.range)"
+    expect(panel.get_by_role("button", name="Reset zoom")).to_be_visible()
+    zoomed = panel.locator(".pv-plot").evaluate(read)
+    part(page, "factor", "range").focus()
+    page.keyboard.press("ArrowRight")
+    settle(page)
+    assert drawn(page, "p0", 1)[0] == pytest.approx(1 + 4.05 / 10)
+    assert panel.locator(".pv-plot").evaluate(read) == zoomed
+    panel.get_by_role("button", name="Reset zoom").click()
+    assert panel.locator(".pv-plot").evaluate(read)[0] == pytest.approx(0, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("text", "got"), [("abc", "abc"), ("-1", "-1"), ("", "nothing"), ("1e999", "1e999")]
+)
+def test_a_number_that_cannot_be_used_is_kept_and_explained_and_not_sent(page, url, text, got):
+    traffic = Traffic(page)
+    load(page, url)
+    traffic.reset()
+    box = part(page, "factor", "box")
+    box.fill(text)
+    box.press("Enter")
+    expect(page.locator("[data-control=factor] .pv-message")).to_have_text(
+        f"factor must be a number above 0; got {got}."
+    )
+    # Another control goes on working, and its reply leaves the typed text alone.
+    page.get_by_role("switch", name="wide").click()
+    settle(page)
+    expect(box).to_have_value(text)
+    assert len(traffic.sent) == 1
+    values = request(traffic.sent[0])["values"]
+    assert (values["factor"], values["wide"]) == (4, False)
+
+
+def test_an_exact_number_beyond_the_slider_pins_its_thumb(page, url):
+    load(page, url)
+    box = part(page, "base", "box")
+    box.fill("8000000")
+    box.press("Enter")
+    settle(page)
+    np.testing.assert_allclose(drawn(page, "p0", 0), wavelength(4, 0, 8e6), rtol=1e-6)
+    range_ = part(page, "base", "range")
+    assert range_.input_value() == range_.get_attribute("max")
+    expect(box).to_have_value("8000000")
+
+
+def test_a_log_slider_moves_in_ratios(page, url):
+    load(page, url)
+    part(page, "base", "range").evaluate(
+        "r => { r.value = r.max / 4; r.dispatchEvent(new Event('input')); }"
+    )
+    expect(part(page, "base", "box")).to_have_value("1000")
+
+
+def test_reset_brings_back_every_value(page, url):
+    load(page, url)
+    for control, text in (("factor", "7.5"), ("base", "500")):
+        part(page, control, "box").fill(text)
+        part(page, control, "box").press("Enter")
+    part(page, "shift", "auto").uncheck()
+    settle(page)
+    expect(part(page, "shift", "box")).to_be_enabled()
+    page.get_by_role("button", name="Reset", exact=True).click()
+    settle(page)
+    expect(part(page, "factor", "box")).to_have_value("4")
+    expect(part(page, "base", "box")).to_have_value("10000")
+    expect(part(page, "shift", "auto")).to_be_checked()
+    np.testing.assert_allclose(drawn(page, "p0", 1), wavelength(4), rtol=1e-6)
+
+
+def test_the_cursor_is_shared_by_all_panels_of_its_axis_and_reads_every_trace(page, url):
+    load(page, url)
+    hit = page.locator("[data-panel=p0] .pv-hit")
+    box = hit.bounding_box()
+    low, high = page.locator("[data-panel=p0] .pv-plot").evaluate("p => p._fullLayout.xaxis.range")
+    page.mouse.click(
+        box["x"] + box["width"] * (40 - low) / (high - low), box["y"] + box["height"] / 2
+    )
+    for panel in ("p0", "p2", "p4"):
+        values = page.locator(f"[data-panel={panel}] .pv-value").all_inner_texts()
+        expected = [wavelength(4, trace)[40] for trace in range(5)]
+        read = [float(text.replace("\u202f", "")) for text in values]
+        np.testing.assert_allclose(read, expected, rtol=1e-4)
+        assert hit.get_attribute("aria-valuenow") == "40"
+    expect(part(page, "pair", "box")).to_have_value("40")
+    page.keyboard.press("ArrowLeft")
+    expect(part(page, "pair", "box")).to_have_value("39")
+    page.locator("[data-panel=p0] summary").click()
+    formula = page.locator("[data-panel=p0] math").text_content()
+    assert "39" in formula
+    assert f"{wavelength(4, 0)[39]:.5g}" in formula
+
+
+def test_hovering_moves_the_cursor_without_asking_python(page, url):
+    traffic = Traffic(page)
+    load(page, url)
+    traffic.reset()
+    before = page.locator("[data-panel=p3] .pv-value").all_inner_texts()
+    box = page.locator("[data-panel=p1] .pv-hit").bounding_box()
+    for part_ in (0.2, 0.5, 0.8):
+        page.mouse.move(box["x"] + box["width"] * part_, box["y"] + 20)
+    page.wait_for_timeout(300)
+    assert page.locator("[data-panel=p3] .pv-value").all_inner_texts() != before
+    page.mouse.move(5, 5)
+    page.wait_for_timeout(100)
+    assert page.locator("[data-panel=p3] .pv-value").all_inner_texts() == before
+    assert traffic.sent == []
+
+
+def test_play_steps_once_per_reply_and_goes_round(page, url):
+    traffic = Traffic(page)
+    load(page, url)
+    part(page, "pair", "box").fill("60")
+    part(page, "pair", "box").press("Enter")
+    settle(page)
+    traffic.reset()
+    button = page.get_by_role("button", name="Play pair")
+    button.click()
+    expect(button).to_have_attribute("aria-pressed", "true")
+    page.wait_for_function(
+        "() => { const v = Number(document.querySelector('[data-control=pair] [data-part=box]')"
+        ".value); return v > 2 && v < 50; }"
+    )
+    button.click()
+    settle(page)
+    pairs = [request(message)["values"]["pair"] for message in traffic.sent]
+    assert pairs[:6] == [61, 62, 63, 0, 1, 2]
+    assert traffic.most_open == 1
+
+
+def test_csv_of_a_panel_comes_from_python(page, url):
+    load(page, url)
+    with page.expect_download() as waiting:
+        page.locator("[data-panel=p2]").get_by_role("button", name="CSV").click()
+    assert waiting.value.suggested_filename == "p2.csv"
+    lines = Path(waiting.value.path()).read_text().splitlines()
+    assert lines[0] == "y"
+    np.testing.assert_allclose([float(line) for line in lines[1:]], wavelength(4, 0))
+
+
+@pytest.mark.parametrize("form", ["PNG", "SVG"])
+def test_pictures_are_made_in_the_browser(page, url, form):
+    load(page, url)
+    with page.expect_download() as waiting:
+        page.locator("[data-panel=p1]").get_by_role("button", name=form).click()
+    data = Path(waiting.value.path()).read_bytes()
+    assert waiting.value.suggested_filename == f"p1.{form.lower()}"
+    if form == "PNG":
+        assert struct.unpack(">II", data[16:24]) == (1800, 1040)
+    else:
+        assert b"Panel 1" in data
+        assert data.count(b"js-line") >= 5
+
+
+def test_the_address_bar_follows_the_values(page, url):
+    load(page, url)
+    part(page, "factor", "box").fill("7.5")
+    part(page, "factor", "box").press("Enter")
+    page.wait_for_url("**/?base=10000*&factor=7.5")
+
+
+def test_texts_follow_the_values_and_can_be_switched(page, url):
+    load(page, url)
+    part(page, "factor", "box").fill("7.5")
+    part(page, "factor", "box").press("Enter")
+    expect(page.locator("[data-text=code] pre")).to_have_text("factor = 7.5")
+    page.get_by_role("tab", name="transformers").click()
+    expect(page.locator("[data-text=hf] pre")).to_be_visible()
+    expect(page.locator("[data-text=vllm] pre")).to_be_hidden()
+
+
+def test_dark_theme_gives_dark_colours_and_a_switch_needs_no_reload(new_page, url):
+    page = load(new_page(color_scheme="dark"), url)
+    line = "document.querySelectorAll('[data-panel=p0] path.js-line')[0].style.stroke"
+    ink = "document.querySelector('[data-panel=p0] .xtick text').style.fill"
+    assert page.evaluate(line) == "rgb(86, 180, 233)"
+    assert page.evaluate(ink) == "rgb(250, 250, 250)"
+    page.emulate_media(color_scheme="light")
+    page.wait_for_function(f"() => {line} === 'rgb(0, 114, 178)'")
+    assert page.evaluate(ink) != "rgb(250, 250, 250)"
+
+
+def test_a_narrow_window_has_one_column_with_the_controls_folded_on_top(new_page, url):
+    page = load(new_page(viewport={"width": 390, "height": 900}), url)
+    expect(part(page, "factor", "box")).to_be_hidden()
+    page.get_by_text("Controls", exact=True).click()
+    expect(part(page, "factor", "box")).to_be_visible()
+    lefts = page.locator(".pv-panel").evaluate_all("all => all.map(p => p.offsetLeft)")
+    assert len(set(lefts)) == 1
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_reply_that_takes_a_lost_panel_for_held_is_asked_again_in_full(page, url):
+    traffic = Traffic(page)
+    load(page, url)
+    # As after a server's memory and a browser's memory have come apart: both keys say "held".
+    page.locator("[data-panel=p0]").evaluate(
+        "root => { root.panel.key = 'unknown to the server'; root.panel.board.store.clear(); }"
+    )
+    traffic.reset()
+    page.get_by_role("switch", name="wide").click()
+    settle(page)
+    np.testing.assert_allclose(drawn(page, "p0", 1), wavelength(4), rtol=1e-6)
+    assert page.get_by_text("Reload the page").count() == 0
+
+
+def test_no_reply_is_said_and_asked_again(page, url):
+    lost = []
+
+    def hold(socket):
+        server = socket.connect_to_server()
+
+        def pass_on(payload):
+            message = BackMsg.FromString(payload)
+            if message.WhichOneof("type") == "rerun_script" and request(message) and not lost:
+                lost.append(message)
+            else:
+                server.send(payload)
+
+        socket.on_message(pass_on)
+
+    page.route_web_socket("**/_stcore/stream", hold)
+    load(page, url)
+    part(page, "factor", "box").fill("6")
+    part(page, "factor", "box").press("Enter")
+    expect(page.get_by_text("waiting for the server…")).to_be_visible(timeout=9000)
+    page.wait_for_function(
+        f"() => Math.abs(document.querySelector('[data-panel=p0] .pv-plot').data[1].y[0] "
+        f"- {math.fsum([1, 0.6])}) < 1e-6",
+        timeout=15000,
+    )

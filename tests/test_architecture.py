@@ -1,0 +1,86 @@
+"""What the layers promise beyond what import-linter sees: import time, and pages without maths."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "app.py", *sorted((ROOT / "pages").glob("*.py"))]
+
+LOAD = """
+import json, sys, time
+started = time.perf_counter()
+import posviz
+count = len(posviz.catalog())
+seconds = time.perf_counter() - started
+print(json.dumps({"seconds": seconds, "count": count, "modules": list(sys.modules)}))
+"""
+
+
+def load_catalog() -> dict[str, object]:
+    output = subprocess.run(
+        [sys.executable, "-c", LOAD], check=True, capture_output=True, text=True, cwd=ROOT
+    ).stdout
+    return dict(json.loads(output))
+
+
+def test_the_catalog_loads_in_half_a_second_and_without_any_heavy_package() -> None:
+    loads = [load_catalog() for _ in range(3)]
+    heavy = {
+        "streamlit",
+        "plotly",
+        "torch",
+        "pandas",
+        "transformers",
+        "scipy.signal",
+        "scipy.stats",
+    }
+    assert heavy & set(loads[0]["modules"]) == set()
+    assert loads[0]["count"] > 0
+    assert min(float(load["seconds"]) for load in loads) < 0.5
+
+
+def imported_by(path: Path) -> set[str]:
+    """Top-level names of the packages that a file imports, anywhere in it."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names.add((node.module or ".").partition(".")[0])
+    return names
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_imports_only_streamlit_and_posviz(page: Path) -> None:
+    assert imported_by(page) <= {"streamlit", "posviz", "__future__"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_opens_with_the_call_that_sets_it_up(page: Path) -> None:
+    statements = ast.parse(page.read_text(encoding="utf-8")).body
+    imports = (ast.Import, ast.ImportFrom)
+    first = next(
+        node
+        for node in statements
+        if not isinstance(node, imports) and ast.get_docstring(ast.Module([node], [])) is None
+    )
+    assert ast.unparse(first).startswith("frame.open_page(")
+
+
+@pytest.mark.parametrize("package", ["streamlit", "plotly", "torch"])
+def test_each_heavy_package_is_imported_only_in_its_rooms(package: str) -> None:
+    rooms = {"streamlit": {"ui"}, "plotly": {"figures", "ui"}, "torch": set()}[package]
+    source = ROOT / "posviz"
+    importing = {
+        path.relative_to(source).parts[0]
+        for path in source.rglob("*.py")
+        if package in imported_by(path)
+    }
+    assert importing <= rooms

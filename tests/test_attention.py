@@ -1,0 +1,119 @@
+"""Logits and weights, against attention written out number by number."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import posviz
+from posviz import ParameterError
+from posviz.attention import logits, weights
+from posviz.encodings.rotary import RotaryEncoding
+
+
+def written_out(spec: Any, result: Any, q: np.ndarray, k: np.ndarray) -> np.ndarray:
+    """Complex numbers, one logit at a time: an independent way to the same product."""
+    head, pairs = result.rotary_dim, result.rotary_dim // 2
+    order = (
+        [(2 * i, 2 * i + 1) for i in range(pairs)]
+        if spec.layout == "interleaved"
+        else [(i, i + pairs) for i in range(pairs)]
+    )
+    scores = np.empty((len(q), len(k)))
+    for m, query in enumerate(q):
+        for n, key in enumerate(k):
+            distance = float(
+                spec.relative_distance(
+                    np.asarray([result.positions[m]]), np.asarray([result.positions[n]])
+                )[0]
+            )
+            total = 0.0
+            for pair, (a, b) in enumerate(order):
+                turn = np.exp(1j * distance * result.inv_freq[pair])
+                total += (complex(query[a], query[b]) * complex(key[a], -key[b]) * turn).real
+            total *= result.attention_factor**2
+            total += float(query[head:] @ key[head:])
+            scale = 1.0 if result.query_scale is None else result.query_scale[m]
+            scores[m, n] = total * scale * result.softmax_factor / math.sqrt(spec.head_dim)
+    return scores
+
+
+SPECS = [
+    "rope?head_dim=8",
+    "rope?head_dim=8&layout=interleaved&partial_rotary_factor=0.5",
+    "p_rope?head_dim=8&partial_rotary_factor=0.5",
+    "yarn?head_dim=8&partial_rotary_factor=0.5",
+    "yarn?head_dim=8&mscale=1&mscale_all_dim=1&softmax_correction=true&partial_rotary_factor=0.5",
+    "log_n?head_dim=8&original_max_position_embeddings=4",
+    "log_n?head_dim=8&original_max_position_embeddings=4&scope=sequence",
+    "rerope?head_dim=8&window=3&original_max_position_embeddings=4",
+    "leaky_rerope?head_dim=8&window=3&layout=interleaved&partial_rotary_factor=0.5",
+    "self_extend?head_dim=8&window=3&group_size=2",
+    "dca?head_dim=8&chunk_size=4&local_window=2&original_max_position_embeddings=8",
+]
+
+
+@pytest.mark.parametrize("link", SPECS)
+def test_logits_equal_the_sum_written_out(link: str) -> None:
+    spec: Any = posviz.parse(link)
+    result = spec.encode([0, 1, 2, 5, 9, 20])
+    q, k = np.random.default_rng(2).standard_normal((2, 6, 8))
+    np.testing.assert_allclose(
+        logits(result, q, k), written_out(spec, result, q, k), rtol=1e-12, atol=1e-13
+    )
+
+
+def test_weights_are_the_softmax_and_the_mask_hides_later_positions() -> None:
+    result = posviz.parse("rope?head_dim=4").encode([3, 1, 2])
+    q, k = np.random.default_rng(3).standard_normal((2, 3, 4))
+    plain = np.exp(logits(result, q, k))
+    np.testing.assert_allclose(weights(result, q, k), plain / plain.sum(1, keepdims=True))
+    masked = weights(result, q, k, is_causal=True)
+    # By position, not by place in the row: 3 sees all, 1 only itself, 2 sees 1 and itself.
+    np.testing.assert_array_equal(masked > 0, [[1, 1, 1], [0, 1, 0], [0, 1, 1]])
+    np.testing.assert_allclose(masked.sum(1), 1)
+
+
+def test_weights_survive_huge_logits() -> None:
+    result = posviz.parse("rope?head_dim=2").encode([0, 1])
+    large = np.asarray([[1e4, 0.0], [0.0, 1e4]])
+    assert np.isfinite(weights(result, large, large)).all()
+
+
+def test_scale_replaces_the_head_dimension() -> None:
+    result = posviz.parse("rope?head_dim=4").encode([0, 1])
+    q = np.ones((2, 4))
+    np.testing.assert_allclose(
+        logits(result, q, q, scale=192**-0.5), logits(result, q, q) * 2 / math.sqrt(192)
+    )
+
+
+def test_both_layouts_give_equal_logits_after_one_permutation() -> None:
+    q, k = np.random.default_rng(4).standard_normal((2, 5, 16))
+    half = posviz.parse("rope?head_dim=16").encode(range(5))
+    inter = posviz.parse("rope?head_dim=16&layout=interleaved").encode(range(5))
+    order = [place for pair in range(8) for place in (pair, pair + 8)]
+    np.testing.assert_allclose(
+        logits(half, q, k), logits(inter, q[:, order], k[:, order]), rtol=1e-12, atol=1e-13
+    )
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (2, 3), (4,)])
+def test_wrong_shape_is_named(shape: tuple[int, ...]) -> None:
+    result = posviz.parse("rope?head_dim=4").encode([0, 1])
+    with pytest.raises(ParameterError) as caught:
+        logits(result, np.ones((2, 4)), np.ones(shape))
+    assert str(caught.value) == (
+        f"attention: keys must have the axes (…, 2 positions, 4 head dimensions); got {shape}."
+    )
+
+
+def test_every_rotary_encoding_has_logits() -> None:
+    for encoding in posviz.catalog():
+        if issubclass(encoding, RotaryEncoding):
+            spec = encoding()
+            q = np.ones((3, spec.head_dim))
+            assert logits(spec.encode([0, 1, 2]), q, q).shape == (3, 3)

@@ -1,0 +1,184 @@
+"""What every encoding of the catalog promises, whoever writes it."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from latex2mathml.converter import convert
+from spec_strategies import bad_values, specs
+
+import posviz
+from posviz import ParameterError
+from posviz.encodings.base import Encoding
+from posviz.parameters import number_text
+
+ENCODINGS = posviz.catalog()
+FIELDS = [
+    pytest.param(encoding, declaration, id=f"{encoding.id}-{declaration.name}")
+    for encoding in ENCODINGS
+    for declaration in encoding.declarations()
+]
+every_encoding = pytest.mark.parametrize("encoding", ENCODINGS, ids=lambda encoding: encoding.id)
+every_field = pytest.mark.parametrize(("encoding", "declaration"), FIELDS)
+drawn = settings(
+    max_examples=25,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
+)
+
+
+@every_encoding
+def test_facts_are_complete(encoding: type[Encoding]) -> None:
+    assert Path(inspect.getfile(encoding)).stem == encoding.id
+    assert posviz.get(encoding.id) is encoding
+    assert encoding.family in posviz.families()
+    assert encoding.__module__.split(".")[-2] == encoding.family
+    assert encoding.sources
+    assert min(source.year for source in encoding.sources) == encoding.year
+    for source in encoding.sources:
+        assert source.place or source.code or source.arxiv, source.title
+    for text in (encoding.shows, encoding.limits):
+        assert text.endswith(".")
+        assert len(text) > 40
+    assert "__doc__" in vars(encoding)
+    assert encoding.__doc__
+
+
+@every_encoding
+def test_formula_and_symbols_convert_to_mathml(encoding: type[Encoding]) -> None:
+    symbols = [item.parameter.symbol for item in encoding.declarations() if item.parameter.symbol]
+    for latex in (encoding.formula, *symbols):
+        mathml = convert(latex)
+        assert mathml.startswith("<math")
+        # A command that the converter does not know would come through as text.
+        assert "\\" not in mathml, latex
+
+
+@every_field
+def test_declaration_is_complete(encoding: type[Encoding], declaration: Any) -> None:
+    assert declaration.parameter.help.endswith(".")
+    assert getattr(encoding(), declaration.name) == declaration.default
+    slider = declaration.parameter.slider
+    if declaration.kind in ("number", "integer"):
+        assert slider is not None
+        low, high = slider
+        assert low < high
+        assert declaration.lower is None or low >= declaration.lower
+        assert declaration.upper is None or high <= declaration.upper
+        assert declaration.parameter.scale == "linear" or low > 0
+        for value in slider:
+            text = number_text(value)
+            assert declaration.parse(text, encoding.title) == value
+    else:
+        assert slider is None
+
+
+@every_field
+def test_bad_value_gives_one_sentence(encoding: type[Encoding], declaration: Any) -> None:
+    start = f"{encoding.title}: {declaration.name} must be {declaration.domain}; got "
+    for value in bad_values(declaration):
+        with pytest.raises(ParameterError) as caught:
+            encoding(**{declaration.name: value})
+        message = str(caught.value)
+        assert message.startswith(start), (value, message)
+        assert message.endswith(".")
+        assert "\n" not in message
+        assert message[len(start) : -1].strip()
+        if isinstance(value, str):
+            assert repr(value) in message
+
+
+@every_encoding
+def test_defaults_are_allowed_and_link_is_the_id(encoding: type[Encoding]) -> None:
+    assert posviz.link(encoding()) == encoding.id
+    assert posviz.parse(encoding.id) == encoding()
+
+
+@every_encoding
+def test_unknown_parameter_names_the_closest(encoding: type[Encoding]) -> None:
+    name = encoding.declarations()[0].name
+    with pytest.raises(ParameterError, match=f"there is no parameter '{name}x'; closest: {name}"):
+        encoding(**{name + "x": 1})
+
+
+@every_encoding
+@drawn
+@given(data=st.data())
+def test_link_reads_back_to_the_same_spec(encoding: type[Encoding], data: Any) -> None:
+    spec = data.draw(specs(encoding))
+    text = posviz.link(spec)
+    assert re.fullmatch(r"[\w.,?=&%-]+", text)
+    again = posviz.parse(text)
+    assert again == spec
+    assert type(again) is type(spec)
+    assert posviz.link(again) == text
+
+
+@every_encoding
+def test_specs_are_frozen(encoding: type[Encoding]) -> None:
+    spec = encoding()
+    with pytest.raises(ValueError, match="frozen"):
+        setattr(spec, encoding.declarations()[0].name, 1)
+
+
+@every_encoding
+def test_profiles_are_specs_that_set_the_same_switches(encoding: type[Encoding]) -> None:
+    kinds = {item.name: item.kind for item in encoding.declarations()}
+    switches = set()
+    for name, values in encoding.profiles.items():
+        assert name
+        encoding(**values)
+        switches.add(frozenset(key for key in values if kinds[key] in ("switch", "choice")))
+    # Else going from one profile to another would leave something behind.
+    assert len(switches) <= 1
+
+
+def test_a_rope_type_belongs_to_one_encoding() -> None:
+    claimed = Counter(
+        name for encoding in ENCODINGS for name in getattr(encoding, "rope_types", ())
+    )
+    assert [name for name, count in claimed.items() if count > 1] == []
+    assert set(claimed) >= {
+        *("default", "linear", "dynamic", "yarn", "longrope", "llama3", "proportional"),
+        *("mrope", "su", "ntk", "deepseek_yarn", "telechat3-yarn"),
+    }
+
+
+def test_ids_titles_and_families() -> None:
+    assert len({encoding.id for encoding in ENCODINGS}) == len(ENCODINGS)
+    assert len({encoding.title for encoding in ENCODINGS}) == len(ENCODINGS)
+    assert set(posviz.families()) >= {"extension", "rotary"}
+
+
+@every_encoding
+def test_encoding_twice_gives_equal_read_only_arrays(encoding: type[Encoding]) -> None:
+    positions = [0, 1, 5, 4095, 4096, 9000]
+    first, second = encoding().encode(positions), encoding().encode(positions)
+    names = [name for name in dir(first) if not name.startswith("_")]
+    arrays = 0
+    for name in names:
+        value = getattr(first, name)
+        if isinstance(value, np.ndarray):
+            arrays += 1
+            np.testing.assert_array_equal(value, getattr(second, name), err_msg=name)
+            assert not value.flags.writeable, name
+    assert arrays >= 2
+
+
+@every_encoding
+def test_positions_given_are_not_touched(encoding: type[Encoding]) -> None:
+    positions = np.arange(5.0)
+    result = encoding().encode(positions)
+    positions[0] = 7.0
+    assert result.positions[0] == 0.0
+    assert positions.flags.writeable

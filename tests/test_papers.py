@@ -1,0 +1,279 @@
+"""Facts that papers and articles print, by the number they have in the project's list (S01 …).
+
+Values are to the last digit shown there.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import posviz
+from posviz.attention import logits
+from posviz.encodings.extension import ntk_base, yarn_magnitude
+from posviz.encodings.ramps import kept_by_turns, pair_at_turns, turns
+
+
+def spec(link: str) -> Any:
+    return posviz.parse(link)
+
+
+def plain(base: float, head_dim: int) -> Any:
+    return posviz.get("rope")(base=base, head_dim=head_dim).encode([0])
+
+
+LLAMA2 = "rope?head_dim=128"
+
+
+@pytest.mark.parametrize(
+    ("base", "head_dim", "pair", "wavelength"),
+    [
+        pytest.param(1e4, 100, 0, 6.28319, id="S01-first"),
+        pytest.param(1e4, 100, 1, 7.55405, id="S01-second"),
+        pytest.param(1e4, 100, -1, 52261.26, id="S01-last"),
+        pytest.param(1e4, 512, 0, 6.28319, id="S02-first"),
+        pytest.param(1e4, 512, -1, 60611.48, id="S02-last"),
+        pytest.param(1e4, 128, -1, 54410.14, id="S03"),
+        pytest.param(5e5, 128, -1, 2559195.5, id="S44-llama3"),
+        pytest.param(1e4, 256, -1, 58469.57, id="S44-gemma"),
+    ],
+)
+def test_wavelengths(base: float, head_dim: int, pair: int, wavelength: float) -> None:
+    digits = len(str(wavelength).partition(".")[2])
+    assert round(float(plain(base, head_dim).wavelengths[pair]), digits) == wavelength
+
+
+def test_s03_neighbouring_pairs_differ_by_one_ratio() -> None:
+    wavelengths = plain(1e4, 128).wavelengths
+    np.testing.assert_allclose(wavelengths[1:] / wavelengths[:-1], 1.154782, atol=5e-7)
+
+
+@pytest.mark.parametrize(
+    ("base", "window", "count"),
+    [
+        pytest.param(1e4, 2048, 23, id="S04-llama1"),
+        pytest.param(1e4, 4096, 18, id="S04-llama2"),
+        pytest.param(5e5, 8192, 29, id="S04-llama3"),
+    ],
+)
+def test_s04_pairs_that_never_finish_a_turn(base: float, window: int, count: int) -> None:
+    assert int((plain(base, 128).wavelengths > window).sum()) == count
+
+
+@pytest.mark.parametrize(
+    ("factor", "base"), [(2, 20221.26), (4, 40889.94), (8, 82684.62)], ids=["x2", "x4", "x8"]
+)
+def test_s07_ntk_aware_base(factor: float, base: float) -> None:
+    assert round(ntk_base(1e4, factor, 128), 2) == base
+
+
+def test_ntk_anchor_to_more_digits() -> None:
+    assert round(ntk_base(1e4, 4, 128), 6) == 40889.942432
+
+
+def test_s08_ntk_aware_divides_from_exactly_one_to_exactly_s() -> None:
+    ntk = spec("ntk_aware?scaling_factor=8")
+    divisor = ntk.trained_frequencies() / ntk.frequencies(1)
+    pair = np.arange(64)
+    np.testing.assert_allclose(divisor, 8.0 ** (2 * pair / 126), rtol=1e-12)
+    assert divisor[0] == 1.0
+    assert divisor[-1] == pytest.approx(8.0, rel=1e-13)
+
+
+def test_s09_yarn_correction_pairs_of_llama2() -> None:
+    assert round(pair_at_turns(32, 128, 1e4, 4096), 5) == 20.94448
+    assert round(pair_at_turns(1, 128, 1e4, 4096), 5) == 45.02688
+    assert spec("yarn").bounds == (20, 46)
+    low, high = spec("yarn?truncate=false").bounds
+    assert (round(low, 5), round(high, 5)) == (20.94448, 45.02688)
+
+
+@pytest.mark.parametrize("ramp", ["pair_index", "turns"])
+def test_s10_bands_of_llama2(ramp: str) -> None:
+    kept = spec(f"yarn?ramp={ramp}").kept()
+    counts = [int(part.sum()) for part in (kept == 1, (kept > 0) & (kept < 1), kept == 0)]
+    assert counts == [21, 25, 18]
+
+
+def test_s11_the_two_ramps_at_pair_33() -> None:
+    frequency = spec("yarn").trained_frequencies()
+    assert round(float(turns(frequency, 4096)[33]), 4) == 5.6452
+    assert round(float(spec("yarn?ramp=turns").kept()[33]), 4) == 0.1498
+    assert float(spec("yarn").kept()[33]) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("factor", "value"),
+    [(4, 1.138629436), (8, 1.207944), (16, 1.277258872), (32, 1.346573590), (40, 1.368887945)],
+)
+def test_s12_yarn_attention_factor(factor: float, value: float) -> None:
+    digits = len(str(value).partition(".")[2])
+    yarn = spec(f"yarn?scaling_factor={factor}")
+    assert round(yarn.encode([0]).attention_factor, digits) == round(value, digits)
+
+
+def test_s12_logits_get_the_square_of_the_attention_factor() -> None:
+    result = spec("yarn?scaling_factor=16").encode([0])
+    unit = np.eye(128)[:1]
+    assert round(float(logits(result, unit, unit)[0, 0]) * math.sqrt(128), 6) == 1.63139
+
+
+def test_s40_slopes_of_the_two_temperatures() -> None:
+    assert round(1 / math.log(4096), 4) == 0.1202
+    window, step = 4096, 1e-6
+    log_n = spec("log_n?scope=sequence")
+    slope = (log_n.softmax_magnitude(2 * window) - 1) / math.log(2)
+    assert round(slope, 4) == 0.1202
+    near_one = (yarn_magnitude(1 + step) ** 2 - 1) / math.log1p(step)
+    assert round(near_one, 3) == 0.2
+
+
+def test_s38_log_n_factor_from_4096_to_131072() -> None:
+    assert spec("log_n?scope=sequence").softmax_magnitude(131072) == pytest.approx(17 / 12)
+    scale = spec("log_n").encode([4095, 131071]).query_scale
+    np.testing.assert_allclose(scale, [1, 17 / 12], rtol=1e-12)
+
+
+def test_s13_llama_3_1_bands() -> None:
+    llama3 = spec("llama3")
+    kept, wavelengths = llama3.kept(), 2 * math.pi / llama3.trained_frequencies()
+    assert ((kept == 1) == (wavelengths < 2048)).all()
+    assert ((kept == 0) == (wavelengths > 8192)).all()
+    divisor = llama3.trained_frequencies() / llama3.frequencies(1)
+    counts = [(divisor == 1).sum(), ((divisor > 1) & (divisor < 8)).sum(), (divisor == 8).sum()]
+    assert counts == [29, 6, 29]
+
+
+def test_s14_dynamic_ntk_at_twice_the_window() -> None:
+    for rule, base in (("published", 20221.26), ("transformers", 30527.74), ("vllm", 10000.0)):
+        dynamic = spec(f"dynamic_ntk?rule={rule}&scaling_factor=2")
+        same = posviz.get("rope")(base=base).trained_frequencies()
+        np.testing.assert_allclose(dynamic.frequencies(8192), same, rtol=5e-7)
+
+
+def test_s15_critical_dimension_and_smaller_bases() -> None:
+    assert 2 * math.ceil(64 * math.log(4096 / (2 * math.pi), 1e4)) == 92
+    # The slowest trained pair is the 46th; beyond it no pair has finished a turn.
+    assert int((turns(spec(LLAMA2).trained_frequencies(), 4096) >= 1).sum()) == 92 // 2
+    bases = [2 * 4096 / math.pi, 4096 / math.pi, 4096 / (2 * math.pi)]
+    assert [round(base) for base in bases] == [2608, 1304, 652]
+    for base, arc in zip(bases, (math.pi / 2, math.pi, 2 * math.pi), strict=True):
+        # At the limit b^-1, one pair beyond the last one.
+        assert 4096 / base == pytest.approx(arc)
+
+
+def test_s16_longrope_attention_factor() -> None:
+    assert spec("longrope").encode([0]).attention_factor == pytest.approx(math.sqrt(17 / 12))
+    assert round(spec("longrope").encode([0]).attention_factor, 6) == 1.190238
+
+
+def test_s17_adjusted_base_slows_pair_one_by_six_percent() -> None:
+    abf = spec("abf")
+    divisor = abf.trained_frequencies() / abf.frequencies(1)
+    assert round(float(divisor[1]), 5) == 1.06303
+
+
+def test_s32_self_extend_reach_and_positions_used() -> None:
+    for group, reach, used in ((8, 25600, 2871), (5, 16384, 3979)):
+        extend = spec(f"self_extend?window=1024&group_size={group}")
+        assert extend.reach == reach
+        farthest = extend.relative_distance(np.asarray([15799.0]), np.asarray([0.0]))
+        assert math.ceil(farthest[0]) == pytest.approx(used, abs=1)
+
+
+def test_s33_dual_chunk_matrix() -> None:
+    link = "dca?chunk_size=6&local_window=4&original_max_position_embeddings=10"
+    matrix = spec(link).encode(range(48)).relative_distance
+    assert matrix[6, 5] == 1
+    assert matrix[11, 0] == 9
+    assert np.tril(matrix).max() == 9
+    code = spec("dca")
+    assert (code.chunk_size, code.local_window) == (3 * 4096 // 4, 4096 // 8) == (3072, 512)
+
+
+def test_s35_p_rope_keeps_96_of_128_pairs() -> None:
+    result = spec("p_rope?head_dim=256").encode([0])
+    assert int((result.inv_freq > 0).sum()) == 96
+    assert len(result.inv_freq) == 128
+    assert round(float(result.wavelengths[95]), 2) == 5846.96
+    assert np.isinf(result.wavelengths[96:]).all()
+
+
+def test_p_rope_anchor_of_gemma() -> None:
+    result = spec("p_rope?head_dim=512&partial_rotary_factor=0.25").encode([0])
+    assert int((result.inv_freq > 0).sum()) == 64
+
+
+def test_s36_resonance_rounds_wavelengths() -> None:
+    wavelengths = spec("resonance").encode([0]).wavelengths
+    np.testing.assert_allclose(wavelengths[:10], [6, 7, 8, 10, 11, 13, 15, 17, 20, 23], rtol=1e-14)
+    assert int((spec(LLAMA2).encode([0]).wavelengths <= 4096).sum()) == 46
+
+
+def test_s51_leaky_rerope_reach_and_rerope_bound() -> None:
+    assert spec("leaky_rerope?window=1024&scaling_factor=8").reach == 25600
+    assert math.isinf(spec("rerope?window=1024").reach)
+    far = np.asarray([1e3, 1e5, 1e9])
+    assert spec("rerope?window=1024").relative_distance(far, 0 * far).max() == 1024
+
+
+def test_s52_layouts_agree_after_one_permutation() -> None:
+    q, k = np.random.default_rng(0).standard_normal((2, 7, 128))
+    half = spec("rope").encode(range(7))
+    interleaved = spec("rope?layout=interleaved").encode(range(7))
+    order = np.stack((np.arange(64), np.arange(64) + 64), axis=1).reshape(-1)
+    np.testing.assert_allclose(
+        logits(half, q, k), logits(interleaved, q[:, order], k[:, order]), rtol=1e-11, atol=1e-11
+    )
+
+
+def test_s53_beta_must_follow_the_window() -> None:
+    frequency = posviz.get("rope")(head_dim=32).trained_frequencies()
+    assert round(float(turns(frequency, 64)[0]), 3) == 10.186
+    at_32 = kept_by_turns(frequency, 64, 1, 32)
+    assert round(float(at_32[0]), 4) == 0.2963
+    assert int((at_32 == 1).sum()) == 0
+    at_8 = kept_by_turns(frequency, 64, 1, 8)
+    assert int((at_8 == 1).sum()) == 1
+    tiny = spec("ntk_by_parts?head_dim=32&original_max_position_embeddings=64&beta_fast=8")
+    np.testing.assert_array_equal(tiny.kept(), at_8)
+
+
+def test_deepseek_softmax_factors() -> None:
+    v3 = spec("yarn?scaling_factor=40&mscale=1&mscale_all_dim=1&softmax_correction=true")
+    assert round(v3.encode([0]).softmax_factor, 9) == 1.873854207
+    assert round(v3.encode([0]).softmax_factor * 192**-0.5, 9) == 0.135233779
+    assert v3.encode([0]).attention_factor == 1.0
+    lite = v3.with_values(mscale=0.707, mscale_all_dim=0.707)
+    assert round(lite.encode([0]).softmax_factor, 9) == 1.589626165
+
+
+def test_lone_mscale_is_read_differently() -> None:
+    lone = spec("yarn?scaling_factor=40&mscale=0.707")
+    for rule, value in (("transformers", 1.369), ("deepseek_yarn", 1.261), ("llama.cpp", 1.369)):
+        assert round(lone.with_values(mscale_rule=rule).encode([0]).attention_factor, 3) == value
+
+
+def _largest_difference(first: str, second: str) -> tuple[float, int]:
+    """(f - f') / f' of two links: the largest one, and its pair."""
+    a, b = spec(first).frequencies(1), spec(second).frequencies(1)
+    difference = np.abs(a - b) / np.minimum(a, b)
+    return float(difference.max()), int(difference.argmax())
+
+
+def test_sizes_of_known_disagreements() -> None:
+    size, pair = _largest_difference("yarn", "yarn?ramp=turns")
+    assert (round(size, 2), pair) == (2.04, 38)
+    size, _ = _largest_difference("yarn", "yarn?truncate=false")
+    assert round(size, 2) == 0.55
+    gpt_oss = "yarn?base=150000&head_dim=64&scaling_factor=32"
+    low, high = spec(gpt_oss + "&truncate=false").bounds
+    assert (round(low, 4), round(high, 3)) == (8.0928, 17.398)
+    assert spec(gpt_oss).bounds == (8, 18)
+    size, pair = _largest_difference(gpt_oss, gpt_oss + "&truncate=false")
+    assert (round(size, 2), pair) == (0.76, 17)
+    fastest = spec("ntk_aware?scaling_factor=4&variant=vllm").frequencies(1)[0]
+    assert round(float(fastest), 4) == 0.9786
