@@ -21,7 +21,7 @@ WHAT = "slider key → last panel drawn and page free"
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--page", default="context_extension", help="path and query of our page")
-    parser.add_argument("--slider", default="scaling_factor", help="label of our slider")
+    parser.add_argument("--slider", default="scaling factor s", help="label of our slider")
     parser.add_argument("--chart", default=".js-plotly-plot", help="CSS selector of our charts")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--presses", type=int, default=12)

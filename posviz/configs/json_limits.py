@@ -42,7 +42,9 @@ def _text(config: Any) -> str:
         try:
             return bytes(config).decode("utf-8-sig")
         except UnicodeDecodeError:
-            raise ConfigError("This is not a text file in UTF-8, so it is no config.json.") from None
+            raise ConfigError(
+                "This is not a text file in UTF-8, so it is no config.json."
+            ) from None
     if not isinstance(config, str):
         raise ConfigError(
             f"A configuration must be a mapping, JSON text or a path; got {type(config).__name__}."

@@ -95,7 +95,9 @@ def _static_alpha(
     values: dict[str, Any] = {} if value is None else {"scaling_factor": float(value)}
     if value is not None:
         findings.row("scaling_factor", float(value), alpha.key)
-    original = original_window(context.section, rope, "linear", context.window, findings)
+    original = original_window(
+        context.section, rope, "linear", context.facts, context.window, findings
+    )
     if original is not None:
         values["original_max_position_embeddings"] = original.value
     return RopeType("ntk", encoding), values
@@ -104,7 +106,9 @@ def _static_alpha(
 def _windows(
     rope: RopeDict, rope_type: str, values: dict[str, Any], context: Context, findings: Findings
 ) -> None:
-    original = original_window(context.section, rope, rope_type, context.window, findings)
+    original = original_window(
+        context.section, rope, rope_type, context.facts, context.window, findings
+    )
     if original is None:
         if rope_type in ("linear", "ntk"):
             findings.row(
@@ -164,6 +168,7 @@ def _base(rope: RopeDict, context: Context, findings: Findings) -> float | None:
     assert rope.section is not None
     inside = rope.section.find("rope_theta")
     outside = context.section.find(*rope.base_keys)
+    _report_unread_base(rope, context, findings)
     if inside and outside and inside.value != outside.value and not rope.per_layer:
         findings.warn(
             "PV146",
@@ -180,6 +185,19 @@ def _base(rope: RopeDict, context: Context, findings: Findings) -> float | None:
         return None
     findings.row("base", float(value), found.key)
     return float(value)
+
+
+def _report_unread_base(rope: RopeDict, context: Context, findings: Findings) -> None:
+    stray = context.section.given("rope_theta")
+    if stray is not None and rope.base_keys and "rope_theta" not in rope.base_keys:
+        if rope.base_keys != ("rotary_emb_base",):
+            return  # the other of two bases
+        findings.warn(
+            "PV146",
+            f"{stray.key} is {shown(stray.value)}, but {context.facts.name} reads its base under "
+            "rotary_emb_base only.",
+            stray.key,
+        )
 
 
 def _default_base(facts: ModelClass, findings: Findings) -> Found:
@@ -227,7 +245,7 @@ def _yarn_extras(
     if rope.per_layer and outer is not None and isinstance(outer.value, bool):
         values["truncate"] = outer.value
         findings.row("truncate", outer.value, outer.key)
-    latent = size is not None and size.latent
+    latent = size is not None and (size.latent or context.facts.splits_heads)
     over_all, mscale = values.get("mscale_all_dim"), values.get("mscale")
     corrects = latent and bool(over_all)
     corrects = corrects and (context.facts.softmax_correction or not context.facts.known)
@@ -283,9 +301,7 @@ def _check_mrope(rope: RopeDict, size: RotaryDimension | None, findings: Finding
         isinstance(item, int) and not isinstance(item, bool) and item >= 0 for item in sections
     )
     if not whole:
-        findings.error(
-            "PV150", f"{found.key} must be a list of whole numbers of pairs.", found.key
-        )
+        findings.error("PV150", f"{found.key} must be a list of whole numbers of pairs.", found.key)
         return
     findings.row("mrope_section", tuple(sections), f"{found.key}: pairs for time, height, width")
     if rope.section.data.get("mrope_interleaved"):

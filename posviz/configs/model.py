@@ -150,4 +150,6 @@ class Model:
             replace(layer, spec=spec, problem="") if layer is chosen else layer
             for layer in self.layers
         )
-        return replace(self, layers=layers, messages=self.messages if messages is None else messages)
+        return replace(
+            self, layers=layers, messages=self.messages if messages is None else messages
+        )

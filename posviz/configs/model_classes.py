@@ -33,6 +33,15 @@ _NO_ROPE_INTERVAL = {"llama4_text": 4, "smollm3": 4}
 _UNROTATED_FULL_LAYERS = ("cohere2", "exaone4", "exaone_moe", "afmoe")
 """Classes whose full-attention layers carry no rotation; only the sliding ones rotate."""
 _GLOBAL_HEAD_DIM = {"gemma4_text": 512, "gemma4_unified_text": 512}
+_ORIGINAL_WINDOW = {"phi3": 4096, "phi4_multimodal": 4096}
+"""Classes with a top-level original_max_position_embeddings of their own."""
+_OWN_NAMES = {
+    "gpt_neox": ("rotary_emb_base", "rotary_pct"),
+    "gpt_neox_japanese": ("rotary_emb_base", "rotary_pct"),
+}
+"""Classes that read the base and the partial factor under their own names, and only there."""
+_SPLIT_HEADS = ("mistral4", "deepseek_v4", "dots3_note_text")
+"""Latent attention whose head_dim is the whole head, with the rotated part as a partial factor."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +59,11 @@ class ModelClass:
     global_head_dim: int | None = None
     rotary_dim: int | None = None
     qk_rope_head_dim: int | None = None
+    splits_heads: bool = False
+    max_position_embeddings: int | None = None
+    original_window: int | None = None
+    base_keys: tuple[str, ...] = ("rope_theta", "rotary_emb_base")
+    partial_keys: tuple[str, ...] = ("partial_rotary_factor", "rotary_pct")
     softmax_correction: bool = False
     rope_parameters: Mapping[str, Any] = field(default_factory=dict)
     full_layer_every: tuple[int, int] | None = None
@@ -76,6 +90,7 @@ def _facts(name: str) -> ModelClass:
     table = _table()
     base = _value(table["base"], name)
     partial = _value(table["partial_rotary_factor"], name)
+    own_names = _OWN_NAMES.get(name)
     return ModelClass(
         name=name,
         known=True,
@@ -87,6 +102,11 @@ def _facts(name: str) -> ModelClass:
         global_head_dim=_GLOBAL_HEAD_DIM.get(name),
         rotary_dim=_whole(table["rotary_dim"], name),
         qk_rope_head_dim=_whole(table["qk_rope_head_dim"], name),
+        splits_heads=name in _SPLIT_HEADS,
+        max_position_embeddings=_whole(table["max_position_embeddings"], name),
+        original_window=_ORIGINAL_WINDOW.get(name),
+        base_keys=own_names[:1] if own_names else ("rope_theta",),
+        partial_keys=own_names[1:] if own_names else ("partial_rotary_factor",),
         softmax_correction=name in table["softmax_correction"],
         rope_parameters=table["rope_parameters"].get(name, {}),
         full_layer_every=_FULL_LAYER_EVERY.get(name),

@@ -60,7 +60,7 @@ def read(config: Mapping[str, Any] | str | bytes | Path) -> Model:
     facts = model_class(model_type)
     if not _is_rotary(section, facts):
         return _without_rotation(data, section, model_type, findings)
-    window = read_window(section, findings)
+    window = read_window(section, facts, findings)
     plan = layer_plan(section, facts, findings)
     context = Context(section, facts, window)
     dicts = rope_dicts(section, facts, findings)

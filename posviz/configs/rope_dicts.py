@@ -29,7 +29,7 @@ class RopeDict:
 
     layer_type: str
     section: Section | None
-    base_keys: tuple[str, ...] = ("rope_theta", "rotary_emb_base")
+    base_keys: tuple[str, ...] = ()
     """Top-level keys that may hold the base when the dict does not."""
     per_layer: bool = False
     """Whether the dict stood under a layer type's name."""
@@ -47,9 +47,9 @@ def rope_dicts(section: Section, facts: ModelClass, findings: Findings) -> tuple
     chosen = _chosen(section, facts, findings)
     labels = _labels(chosen.data, section)
     if not labels:
-        return (RopeDict(FULL, chosen),)
+        return (RopeDict(FULL, chosen, base_keys=facts.base_keys),)
     _report_outer_keys(chosen, labels, findings)
-    return tuple(_one_of(chosen, label, findings) for label in labels)
+    return tuple(_one_of(chosen, label, facts) for label in labels)
 
 
 def _chosen(section: Section, facts: ModelClass, findings: Findings) -> Section:
@@ -67,7 +67,7 @@ def _chosen(section: Section, facts: ModelClass, findings: Findings) -> Section:
         return scaling
     if parameters and parameters.data:
         return parameters
-    if facts.rope_parameters:
+    if facts.rope_parameters and parameters is None:
         return Section(facts.rope_parameters, facts.origin)
     empty = scaling or parameters
     return empty if empty is not None else Section({}, "")
@@ -104,10 +104,10 @@ def _is_list_of_text(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
-def _one_of(chosen: Section, label: str, findings: Findings) -> RopeDict:
+def _one_of(chosen: Section, label: str, facts: ModelClass) -> RopeDict:
     value = chosen.data[label]
     inner = None if value is None else Section(value, chosen.key(label))
-    return RopeDict(label, inner, per_layer=True, outer=chosen)
+    return RopeDict(label, inner, base_keys=facts.base_keys, per_layer=True, outer=chosen)
 
 
 def _report_outer_keys(chosen: Section, labels: tuple[str, ...], findings: Findings) -> None:
@@ -125,11 +125,12 @@ def _dual_bases(section: Section, facts: ModelClass) -> tuple[str, str] | None:
     for full_key, sliding_key in _DUAL_BASES:
         if sliding_key in section or (full_key != "rope_theta" and full_key in section):
             return full_key, sliding_key
-    if set(facts.rope_parameters) == {FULL, SLIDING} and facts.name.startswith(
-        ("gemma3", "modernbert", "t5gemma2")
-    ):
-        return _DUAL_BASES[1] if facts.name.startswith("modernbert") else _DUAL_BASES[0]
-    return None
+    if facts.name == "olmo3":
+        # Its sliding layers take the class's own base, whatever rope_theta says.
+        return "rope_theta", ""
+    if facts.name.startswith(("gemma3", "t5gemma2")):
+        return _DUAL_BASES[0]
+    return _DUAL_BASES[1] if facts.name.startswith("modernbert") else None
 
 
 def _dual(
@@ -151,18 +152,26 @@ def _dual(
     for label, base_key in ((FULL, keys[0]), (SLIDING, keys[1])):
         own = parameters.data.get(label) if label in labels else None
         inner = Section(own or {}, parameters.key(label))
-        if label == FULL and scaling.data:
-            # transformers lays rope_scaling over the full layers' dict; the sliding ones keep theirs.
-            inner = Section({**inner.data, **scaling.data}, scaling.path)
+        if scaling.data and (label == FULL or keys == _DUAL_BASES[1]):
+            inner = Section({**_own_type(own, facts), **inner.data, **scaling.data}, scaling.path)
         default = facts.rope_parameters.get(label, {}).get("rope_theta")
         result.append(
             RopeDict(
                 label,
                 inner,
-                base_keys=(base_key,),
+                base_keys=(base_key,) if base_key else (),
                 per_layer=bool(labels),
                 outer=parameters,
                 base_default=None if default is None else Found(default, facts.origin),
             )
         )
     return tuple(result)
+
+
+def _own_type(own: Mapping[str, Any] | None, facts: ModelClass) -> dict[str, Any]:
+    """What rope_scaling is laid over: these classes start from rope_type default.
+
+    So the old spelling, type, does not reach them. Gemma 3 lays rope_scaling over its full layers,
+    ModernBERT over both.
+    """
+    return {"rope_type": "default"} if own is None and facts.known else {}

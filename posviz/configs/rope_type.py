@@ -39,18 +39,14 @@ def known_rope_types() -> tuple[str, ...]:
 
 def encoding_for(rope_type: str) -> type[Encoding] | None:
     """The encoding class that a rope type means, found by what the classes say themselves."""
-    return next(
-        (item for item in catalog() if rope_type in getattr(item, "rope_types", ())), None
-    )
+    return next((item for item in catalog() if rope_type in getattr(item, "rope_types", ())), None)
 
 
 def resolve_rope_type(rope: RopeDict, facts: ModelClass, findings: Findings) -> RopeType | None:
     """The rope type of one dict, or None after an error message."""
     found = _written(rope, findings)
     if not isinstance(found.value, str):
-        findings.error(
-            "PV101", f"{found.key} must be a name; got {found.value!r:.40}.", found.key
-        )
+        findings.error("PV101", f"{found.key} must be a name; got {found.value!r:.40}.", found.key)
         return None
     name, values = _resolved(found, rope, facts, findings)
     encoding = encoding_for(name)

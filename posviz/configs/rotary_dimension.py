@@ -32,8 +32,7 @@ def rotary_dimension(
         if head_dim is None:
             return None
         findings.row("head_dim", head_dim, f"{latent.key}, the part of a head that rotates")
-        _report_unused_partial(section, rope, findings)
-        partial = Found(1.0, "the rotated part of latent attention rotates whole")
+        partial = _partial_of_latent(section, rope, rope_type, facts, findings)
     else:
         head = _head_dim(section, rope, facts, findings)
         if head is None:
@@ -47,6 +46,8 @@ def rotary_dimension(
 
 
 def _latent(section: Section, facts: ModelClass) -> Found | None:
+    if facts.splits_heads:
+        return None
     found = section.given("qk_rope_head_dim")
     if found is None and facts.qk_rope_head_dim is not None and "head_dim" not in section:
         found = Found(facts.qk_rope_head_dim, f"qk_rope_head_dim, {facts.origin}")
@@ -134,10 +135,10 @@ def _given_partial(
     section: Section, rope: RopeDict, facts: ModelClass, head_dim: int, findings: Findings
 ) -> Found | None:
     inside = rope.section.given("partial_rotary_factor") if rope.section else None
-    found = inside or section.given("partial_rotary_factor", "rotary_pct")
+    found = inside or section.given(*facts.partial_keys)
     if found is not None:
         return found
-    count = section.given("rotary_dim")
+    count = section.given("qk_rope_head_dim" if facts.splits_heads else "rotary_dim")
     if count is None and facts.rotary_dim is not None:
         count = Found(facts.rotary_dim, f"rotary_dim, {facts.origin}")
     if count is None:
@@ -154,16 +155,23 @@ def _share(dims: int, head_dim: int) -> float:
     return share if int(head_dim * share) == dims else math.nextafter(share, math.inf)
 
 
-def _report_unused_partial(section: Section, rope: RopeDict, findings: Findings) -> None:
+def _partial_of_latent(
+    section: Section, rope: RopeDict, rope_type: str, facts: ModelClass, findings: Findings
+) -> Found:
+    """transformers applies a partial factor to the rotated part too, except for type default."""
     found = rope.section.given("partial_rotary_factor") if rope.section else None
     found = found or section.given("partial_rotary_factor")
-    if found is not None and found.value != 1:
-        findings.warn(
-            "PV144",
-            f"{found.key} is {shown(found.value)}, but qk_rope_head_dim already is the part that "
-            "rotates; the factor is not applied to it.",
-            found.key,
-        )
+    if found is None or found.value == 1:
+        return Found(1.0, "the rotated part of latent attention rotates whole")
+    applied = facts.known and (rope_type != "default" or facts.rotates_partially)
+    findings.warn(
+        "PV144",
+        f"{found.key} is {shown(found.value)}, but qk_rope_head_dim already is the part that rotates; "
+        + ("transformers applies the factor to it once more." if applied else "it is not applied."),
+        found.key,
+    )
+    value = number(found, findings) if applied else None
+    return Found(1.0, f"{found.key} is not applied") if value is None else Found(value, found.key)
 
 
 def _checked(

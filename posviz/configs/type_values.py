@@ -211,7 +211,9 @@ def _report_unread(
     unread = [
         key
         for key in rope.section.data
-        if key not in read and key not in _ALWAYS_READ and not isinstance(rope.section.data[key], dict)
+        if key not in read
+        and key not in _ALWAYS_READ
+        and not isinstance(rope.section.data[key], dict)
     ]
     attn_factor = rope.section.given("attn_factor")
     if attn_factor is not None and attn_factor.value != 1 and rope_type == "yarn":

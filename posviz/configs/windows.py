@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from posviz.configs.findings import Findings
+from posviz.configs.model_classes import ModelClass
 from posviz.configs.numbers import positive_whole, shown
 from posviz.configs.rope_dicts import RopeDict
 from posviz.configs.section import Found, Section
@@ -14,9 +15,11 @@ ORIGINAL = "original_max_position_embeddings"
 _READS_ORIGINAL = ("yarn", "longrope", "llama3")
 
 
-def read_window(section: Section, findings: Findings) -> Found | None:
+def read_window(section: Section, facts: ModelClass, findings: Findings) -> Found | None:
     """max_position_embeddings, or None when it is missing or unusable (then with a message)."""
     found = section.given(*_WINDOW_KEYS)
+    if found is None and facts.max_position_embeddings is not None:
+        found = Found(facts.max_position_embeddings, f"max_position_embeddings, {facts.origin}")
     if found is None:
         return None
     value = positive_whole(found, findings, "PV130")
@@ -27,7 +30,12 @@ def read_window(section: Section, findings: Findings) -> Found | None:
 
 
 def original_window(
-    section: Section, rope: RopeDict, rope_type: str, window: Found | None, findings: Findings
+    section: Section,
+    rope: RopeDict,
+    rope_type: str,
+    facts: ModelClass,
+    window: Found | None,
+    findings: Findings,
 ) -> Found | None:
     """The trained window of one layer type, or None after an error message.
 
@@ -37,6 +45,8 @@ def original_window(
     assert rope.section is not None
     inside = rope.section.find(ORIGINAL)
     outside = section.given(ORIGINAL) if not rope.per_layer else None
+    if outside is None and facts.original_window is not None and rope_type in _READS_ORIGINAL:
+        outside = Found(facts.original_window, f"{ORIGINAL}, {facts.origin}")
     if rope_type == "dynamic":
         return _of_dynamic(inside or outside, window, findings)
     if inside and outside and inside.value is not None and inside.value != outside.value:

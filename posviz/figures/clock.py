@@ -58,4 +58,5 @@ def _ring(label: str, angles: np.ndarray, *, width: float, ink: theme.Ink) -> di
         "y": np.sin(angles),
         "line": {"color": ink, "width": width},
         "hoverinfo": "skip",
+        "showlegend": False,
     }

@@ -70,5 +70,6 @@ def _first_negative(item: Series[ScoreDecay]) -> dict[str, Any] | None:
         "x": np.array([first], dtype=np.int32),
         "y": np.array([float(item.measure.scores[first])]),
         "marker": {"symbol": "diamond", "size": 9, "color": ink},
+        "showlegend": False,
         "hovertemplate": "first negative score<br>distance %{x:,}<extra>" + item.label + "</extra>",
     }

@@ -121,7 +121,8 @@ def level(
         f"{along}ref": "paper",
         "showarrow": False,
         "font": {"size": 11, "color": ink},
-        "xanchor": "right" if across == "y" else "left",
+        # Labels stay inside the plot: above a level line at its right end, left of an upright one.
+        "xanchor": "right",
         "yanchor": "bottom" if across == "y" else "top",
     }
     return shape, label

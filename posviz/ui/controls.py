@@ -15,12 +15,11 @@ def control(
     label: str = "",
     default: Any = None,
     auto: str = "",
-    choices: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """One control of the live board, as plain data.
 
     ``name`` and ``label`` default to the parameter's own name; ``auto`` says what an optional
-    parameter amounts to when it is left out; ``choices`` gives labels to values.
+    parameter amounts to when it is left out.
     """
     described: dict[str, Any] = {
         "name": name or declaration.name,
@@ -35,12 +34,28 @@ def control(
     if declaration.kind == "switch":
         return {**described, "kind": "switch"}
     if declaration.kind == "choice":
-        labels = choices or {value: value for value in declaration.choices}
-        options = [{"value": value, "label": text} for value, text in labels.items()]
+        options = [{"value": value, "label": value} for value in declaration.choices]
         return {**described, "kind": "choice", "choices": options}
     if declaration.kind == "list":
         return {**described, "kind": "text"}
     return {**described, **_number(declaration)}
+
+
+def choice(
+    name: str, label: str, options: Mapping[str, str], *, default: str, help: str
+) -> dict[str, Any]:
+    """A control that picks one of the page's own options: value to label."""
+    return {
+        "kind": "choice",
+        "name": name,
+        "label": label,
+        "help": help,
+        "unit": "",
+        "optional": False,
+        "auto": "",
+        "default": default,
+        "choices": [{"value": value, "label": text} for value, text in options.items()],
+    }
 
 
 def _number(declaration: Declaration) -> dict[str, Any]:

@@ -66,9 +66,7 @@ def _check_length(name: str, value: int | None) -> None:
         raise ExportError(f"{name} must be a whole number of at least 1; got {value}.")
 
 
-def _task(
-    model_or_spec: Model | Encoding, target_length: int | None, window: int | None
-) -> Task:
+def _task(model_or_spec: Model | Encoding, target_length: int | None, window: int | None) -> Task:
     if isinstance(model_or_spec, Model):
         model = model_or_spec
         if not model.layers:
@@ -98,9 +96,7 @@ def _check_read_back(task: Task, settings: Settings) -> None:
                     f"would read these settings as another rotation. {_reasons(again)}".strip()
                 )
     except ConfigError as error:
-        raise ExportError(
-            f"These values cannot be written for {settings.title}: {error}"
-        ) from None
+        raise ExportError(f"These values cannot be written for {settings.title}: {error}") from None
 
 
 def _reasons(model: Model) -> str:

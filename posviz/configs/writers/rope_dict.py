@@ -186,9 +186,7 @@ def _longrope(spec: Any, dialect: Dialect) -> dict[str, Any]:
     if dialect.longrope_mscales:
         return written | _longrope_mscales(spec)
     if spec.short_mscale is not None or spec.long_mscale is not None:
-        raise refusal(
-            spec, dialect.title, "it has one attention_factor, not one for each list"
-        )
+        raise refusal(spec, dialect.title, "it has one attention_factor, not one for each list")
     if spec.scaling_factor is not None:
         written["factor"] = spec.scaling_factor
     if spec.attention_factor is not None:
@@ -249,9 +247,7 @@ def _refuse_yarn_switches(spec: Any, dialect: Dialect) -> None:
         )
 
 
-def _yarn_magnitude_keys(
-    spec: Any, dialect: Dialect, written: dict[str, Any]
-) -> dict[str, Any]:
+def _yarn_magnitude_keys(spec: Any, dialect: Dialect, written: dict[str, Any]) -> dict[str, Any]:
     keys = {
         name: getattr(spec, name)
         for name in ("mscale", "mscale_all_dim")

@@ -71,7 +71,9 @@ def _dual_base_keys(task: Task, keys: dict[str, Any]) -> dict[str, Any]:
     sliding = task.specs.get("sliding_attention")
     config = {} if task.model is None else task.model.config
     model_type = "" if task.model is None else task.model.model_type
-    has_two_bases = model_type.startswith(("gemma3", "modernbert")) or "rope_local_base_freq" in config
+    has_two_bases = (
+        model_type.startswith(("gemma3", "modernbert")) or "rope_local_base_freq" in config
+    )
     if sliding is None or sliding.id != "rope" or len(task.specs) != 2 or not has_two_bases:
         raise ExportError(
             "Rotary parameters per layer type cannot be written for transformers 4, except for two "

@@ -89,7 +89,12 @@ class RampExtension(Extension):
         return kept_by_turns(trained, self.original_max_position_embeddings, slow, fast)
 
     def frequencies(self, length: int, *, xp: Any = np, device: Any = None) -> Array:
-        return self.blend(self.factor_at(length), xp=xp, device=device)
+        factor = self.factor_at(length)
+        if factor == 1:
+            # γ + (1-γ) rounds to 1, the products do not: without this a unit in the last place
+            # would be left where nothing may change.
+            return self.trained_frequencies(xp=xp, device=device)
+        return self.blend(factor, xp=xp, device=device)
 
     def blend(self, factor: float, *, xp: Any, device: Any) -> Array:
         """γ·f + (1-γ)·f/s for any s: (pairs,) radians per token."""

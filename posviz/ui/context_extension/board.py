@@ -17,16 +17,21 @@ from posviz.configs import Model
 from posviz.figures import theme
 from posviz.parameters import ParameterError
 from posviz.ui.context_extension.address import write_address
-from posviz.ui.context_extension.groups import groups
+from posviz.ui.context_extension.groups import autos, groups
 from posviz.ui.context_extension.panels import Panel, board_panels, scene
 from posviz.ui.context_extension.texts import texts
 from posviz.ui.context_extension.view import (
+    OFF,
+    PROFILE,
     SLOTS,
     View,
     changed,
     checked,
     declaration_of,
     first_view,
+    methods_on_offer,
+    own_declarations,
+    profile_of,
 )
 from posviz.ui.controls import as_sent
 
@@ -42,6 +47,8 @@ class Session:
     """Number of the last request that was answered."""
     epoch: int = 0
     """Grows whenever the page, and not the person, changes values of controls."""
+    described: tuple[Any, ...] = ()
+    """Epoch and methods for which the controls were last described."""
     addresses: deque[dict[str, str]] = field(default_factory=lambda: deque(maxlen=64))
     """Addresses that this page wrote lately. The browser shows the newest one when it comes to
     rest, so a rerun may still carry an older one; any other address was opened by the person."""
@@ -69,7 +76,8 @@ def _apply(session: Session, request: Mapping[str, Any]) -> None:
         session.epoch += 1
         return
     before = session.view
-    view, errors = changed(before, request.get("values") or {})
+    sent = _still_meant(before, request.get("values") or {})
+    view, errors = changed(before, sent)
     try:
         if errors:
             raise errors[0]
@@ -77,8 +85,28 @@ def _apply(session: Session, request: Mapping[str, Any]) -> None:
     except ParameterError as error:
         session.refused = str(error)
         return
-    if session.view.methods != before.methods or session.view.values["pair"] != view.values["pair"]:
+    now = sent_values(session.view)
+    if any(now[name] != value for name, value in sent.items() if name in now):
         session.epoch += 1
+
+
+def _still_meant(view: View, sent: Mapping[str, Any]) -> dict[str, Any]:
+    """What was sent, less the values that belong to a method which is being replaced.
+
+    A value stays where the new method declares the same parameter: beta_fast moves along from
+    NTK-by-parts to YaRN.
+    """
+    kept = dict(sent)
+    for slot in SLOTS:
+        old, new = view.values[slot], sent.get(slot, view.values[slot])
+        if old in (new, OFF) or new not in methods_on_offer():
+            continue
+        common = set(own_declarations(old)) & set(own_declarations(new))
+        names = {declaration.name for declaration in common}
+        for name in sent:
+            if name.startswith(f"{slot}.") and name.partition(".")[2] not in names:
+                del kept[name]
+    return kept
 
 
 def _cursor_kept(view: View) -> View:
@@ -98,27 +126,39 @@ def _reply(session: Session, request: Mapping[str, Any]) -> dict[str, Any]:
     address = write_address(view)
     if address not in session.addresses:
         session.addresses.append(address)
-    controls = groups(view)
-    blocks = texts(view)
     reply: dict[str, Any] = {
         "stamp": session.answered,
         "epoch": f"{session.epoch}:{view.source}:{view.layer_type}",
         "values": sent_values(view),
         "problems": _problems(session),
         "panels": panels,
-        "controls_key": _key(controls),
-        "texts_key": _key(blocks),
         "legend": _legend(at),
         "address": "?" + urlencode(address),
+        **_slow_parts(session, request),
     }
-    if request.get("controls_key") != reply["controls_key"]:
-        reply["controls"] = controls
-    if request.get("texts_key") != reply["texts_key"]:
-        reply["texts"] = blocks
     action = request.get("action")
     if isinstance(action, dict) and request.get("seq") == session.answered:
         reply["download"] = _download(at, str(action.get("csv")))
     return reply
+
+
+def _slow_parts(session: Session, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Controls and texts: brought up to date at rest, and at once where the methods changed.
+
+    While a slider moves they are left as they are, and ``later`` has the browser ask again.
+    """
+    standing = (session.epoch, tuple(session.view.methods.items()))
+    hasty = not request.get("rest") and standing == session.described
+    held = {"controls_key": request.get("controls_key"), "texts_key": request.get("texts_key")}
+    if hasty and all(held.values()):
+        return {**held, "later": True, "autos": autos(session.view)}
+    session.described = standing
+    controls, blocks = groups(session.view), texts(session.view)
+    keys = {"controls_key": _key(controls), "texts_key": _key(blocks)}
+    fresh = {"controls": controls, "texts": blocks}
+    return keys | {
+        name: part for name, part in fresh.items() if held[f"{name}_key"] != keys[f"{name}_key"]
+    }
 
 
 def sent_values(view: View) -> dict[str, Any]:
@@ -128,6 +168,8 @@ def sent_values(view: View) -> dict[str, Any]:
         found = declaration_of(name, view.values)
         if found is not None:
             values[name] = as_sent(found[0], value)
+    for slot in view.methods:
+        values[f"{slot}.{PROFILE}"] = profile_of(view.spec(slot))
     profiles = view.profiles()
     if profiles is not None:
         values.update(profile_a=profiles.first[0], profile_b=profiles.second[0])

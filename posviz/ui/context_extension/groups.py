@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from posviz.catalog import get
-from posviz.parameters import number_text
+from posviz.encodings.rotary import RotaryEncoding
+from posviz.parameters import Declaration, number_text
 from posviz.ui.context_extension.view import (
+    CUSTOM,
     OFF,
+    PROFILE,
     READING,
     SHARED,
     SLOTS,
@@ -16,8 +19,11 @@ from posviz.ui.context_extension.view import (
     first_view,
     methods_on_offer,
     own_declarations,
+    profile_of,
+    profiles_of,
 )
-from posviz.ui.controls import control
+from posviz.ui.controls import choice, control
+from posviz.ui.effects import inert
 
 SHARED_LABELS = {
     "base": "base",
@@ -31,7 +37,7 @@ def groups(view: View) -> list[dict[str, Any]]:
     """All groups of controls for a view."""
     first = first_view(view.source, view.model, view.layer_type)
     parts = [_aim(view, first)]
-    parts += [_slot(view, first, slot) for slot in SLOTS]
+    parts += [part for slot in SLOTS for part in _slot(view, first, slot)]
     parts.append(_cursor(view))
     profiles = _profiles(view)
     return [*parts, profiles] if profiles else parts
@@ -43,49 +49,102 @@ def _aim(view: View, first: View) -> dict[str, Any]:
         found = declaration_of(name, view.values)
         assert found is not None
         items.append(control(found[0], label=SHARED_LABELS[name], default=first.values[name]))
-    derived = round(view.trained_length * view.values["scaling_factor"])
-    items.append(control(READING["target"], label="target length L′", auto=f"L · s = {derived:,}"))
+    items.append(control(READING["target"], label="target length L′", auto=_auto_target(view)))
     return {"title": "Model and aim", "note": "shared by all methods", "items": items}
 
 
-def _slot(view: View, first: View, slot: str) -> dict[str, Any]:
-    chosen = view.values[slot]
+def _slot(view: View, first: View, slot: str) -> list[dict[str, Any]]:
+    """A method's group, and one for the switches that set implementations apart."""
     letter = slot.upper()
-    choices = {OFF: "— none —", **methods_on_offer()}
-    items: list[dict[str, Any]] = [
-        {
-            "kind": "choice",
-            "name": slot,
-            "label": f"method {letter}",
-            "help": "Which extension this line shows; every method draws on the same axes.",
-            "unit": "",
-            "optional": False,
-            "auto": "",
-            "default": first.values[slot],
-            "choices": [{"value": value, "label": label} for value, label in choices.items()],
-        }
-    ]
-    if chosen != OFF:
-        same = first.values[slot] == chosen
-        for declaration in own_declarations(chosen):
-            key = f"{slot}.{declaration.name}"
-            items.append(
-                control(
-                    declaration,
-                    name=key,
-                    label=f"{letter} {declaration.name}",
-                    default=first.values[key] if same else None,
-                    auto=_auto(view, slot, declaration.name) if declaration.optional else "",
-                )
-            )
-    title = f"{letter} · {get(chosen).title}" if chosen != OFF else f"{letter} · none"
-    return {
-        "title": title,
-        "note": "",
-        "items": items,
-        "slot": SLOTS.index(slot),
-        "collapsed": chosen == OFF,
+    chosen = view.values[slot]
+    if chosen == OFF:
+        items = [_method_choice(slot, first)]
+        return [{"title": f"{letter} · none", "note": "", "items": items, "collapsed": True}]
+    encoding = get(chosen)
+    spec = view.spec(slot)
+    unseen = inert(spec, view.target_length)
+    own = {
+        declaration.name: _own(view, first, slot, declaration)
+        for declaration in own_declarations(chosen)
+        if declaration.name not in unseen
     }
+    switches = {
+        name for name, item in own.items() if item["kind"] != "number" or name in _set_by(spec)
+    }
+    title = f"{letter} · {encoding.title}"
+    knobs = [item for name, item in own.items() if name not in switches]
+    parts: list[dict[str, Any]] = [
+        {"title": title, "note": "", "items": [_method_choice(slot, first), *knobs]}
+    ]
+    finer = [item for name, item in own.items() if name in switches]
+    if finer:
+        parts.append(
+            {
+                "title": f"{title}: implementation",
+                "note": "who computes it how",
+                "items": [*_profile_choice(view, slot), *finer],
+                "collapsed": True,
+            }
+        )
+    return parts
+
+
+def _set_by(spec: RotaryEncoding) -> set[str]:
+    """Parameters that some named implementation of the method sets."""
+    return {name for values in profiles_of(spec).values() for name in values}
+
+
+def _own(view: View, first: View, slot: str, declaration: Declaration) -> dict[str, Any]:
+    key = f"{slot}.{declaration.name}"
+    same = first.values[slot] == view.values[slot]
+    return control(
+        declaration,
+        name=key,
+        label=f"{slot.upper()} {declaration.name}",
+        default=first.values[key] if same else None,
+        auto=_auto(view, slot, declaration.name) if declaration.optional else "",
+    )
+
+
+def _method_choice(slot: str, first: View) -> dict[str, Any]:
+    return choice(
+        slot,
+        f"method {slot.upper()}",
+        {OFF: "— none —", **methods_on_offer()},
+        default=first.values[slot],
+        help="Which extension this line shows; every method draws on the same axes.",
+    )
+
+
+def _profile_choice(view: View, slot: str) -> list[dict[str, Any]]:
+    spec = view.spec(slot)
+    names = list(profiles_of(spec))
+    if not names:
+        return []
+    labels = {name: name for name in names} | {CUSTOM: "— as set below —"}
+    return [
+        choice(
+            f"{slot}.{PROFILE}",
+            f"{slot.upper()} as computed by",
+            labels,
+            default=profile_of(spec),
+            help="Sets the switches below to what this implementation does.",
+        )
+    ]
+
+
+def autos(view: View) -> dict[str, str]:
+    """What the parameters that are left out amount to, by the names of their controls."""
+    found = {"target": _auto_target(view)}
+    for slot, chosen in view.methods.items():
+        for declaration in own_declarations(chosen):
+            if declaration.optional:
+                found[f"{slot}.{declaration.name}"] = _auto(view, slot, declaration.name)
+    return found
+
+
+def _auto_target(view: View) -> str:
+    return f"L · s = {round(view.trained_length * view.values['scaling_factor']):,}"
 
 
 def _auto(view: View, slot: str, name: str) -> str:
@@ -116,22 +175,18 @@ def _profiles(view: View) -> dict[str, Any] | None:
     profiles = view.profiles()
     if profiles is None:
         return None
-    options = [{"value": name, "label": name} for name in profiles.names]
+    options = {name: name for name in profiles.names}
     items = [
-        {
-            "kind": "choice",
-            "name": name,
-            "label": f"implementation {letter}",
-            "help": "Who computes this method; the last panel shows A against B.",
-            "unit": "",
-            "optional": False,
-            "auto": "",
-            "default": chosen,
-            "choices": options,
-        }
+        choice(
+            name,
+            f"implementation {letter}",
+            options,
+            default=chosen,
+            help="Who computes this method; the last panel shows A against B.",
+        )
         for name, letter, chosen in (
             ("profile_a", "A", profiles.first[0]),
             ("profile_b", "B", profiles.second[0]),
         )
     ]
-    return {"title": "Implementations", "note": profiles.method, "items": items}
+    return {"title": "Implementations compared", "note": profiles.method, "items": items}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -46,6 +47,15 @@ class Scene:
     def lead(self) -> int:
         """Index of the method whose numbers stand in the formulas."""
         return min(1, len(self.methods) - 1)
+
+    @functools.cached_property
+    def spectra(self) -> list[Series[measures.Spectrum]]:
+        """Three panels read them; a scene lives for one reply."""
+        return self.series(
+            lambda spec: measures.spectrum(
+                spec, length=self.target_length, trained_length=self.trained_length
+            )
+        )
 
     def series(self, measure: Callable[[RotaryEncoding], Any]) -> list[Series[Any]]:
         return [Series(item.label, item.slot, measure(item.spec)) for item in self.methods]
@@ -107,16 +117,8 @@ def text(value: str) -> dict[str, Any]:
     return {"text": value}
 
 
-def spectra(at: Scene) -> list[Series[measures.Spectrum]]:
-    return at.series(
-        lambda spec: measures.spectrum(
-            spec, length=at.target_length, trained_length=at.trained_length
-        )
-    )
-
-
 def wavelengths(at: Scene) -> Panel:
-    series = spectra(at)
+    series = at.spectra
     lead = series[at.lead].measure
     figure = figures.wavelengths.build(
         series, trained_length=at.trained_length, target_length=at.target_length
@@ -135,7 +137,7 @@ def wavelengths(at: Scene) -> Panel:
 
 
 def divisors(at: Scene) -> Panel:
-    series = spectra(at)
+    series = at.spectra
     lead = series[at.lead].measure
     slots = {
         "trained": by_pair(lead.trained_inv_freq),
@@ -147,7 +149,7 @@ def divisors(at: Scene) -> Panel:
 
 
 def turns(at: Scene) -> Panel:
-    series = spectra(at)
+    series = at.spectra
     lead = series[at.lead].measure
     figure = figures.turns.build(
         series, trained_length=at.trained_length, target_length=at.target_length

@@ -27,6 +27,8 @@ SHARED = ("base", "head_dim", "original_max_position_embeddings", "scaling_facto
 """Parameters that all methods on the page share: they describe the model and the aim."""
 HIDDEN = ("partial_rotary_factor", "layout")
 """Parameters that follow the model and have no control: layout changes none of these pictures."""
+PROFILE = "profile"
+CUSTOM = "custom"
 NO_PROFILES = {"profile_a": "", "profile_b": ""}
 """Names of the two implementations compared; empty means the page's own choice."""
 FACTOR_WHERE_THE_MODEL_HAS_NONE = 4.0
@@ -97,6 +99,19 @@ class Profiles:
     second: tuple[str, RotaryEncoding]
 
 
+def profiles_of(spec: RotaryEncoding) -> Mapping[str, Mapping[str, Any]]:
+    """Named implementations of the spec's method; none where all agree."""
+    return getattr(spec, "profiles", {})
+
+
+def profile_of(spec: RotaryEncoding) -> str:
+    """The first named implementation that computes as the spec does, or CUSTOM."""
+    for name, values in profiles_of(spec).items():
+        if spec.with_values(**values) == spec:
+            return name
+    return CUSTOM
+
+
 def _other(spec: Any, names: list[str], first: str) -> str:
     """The first implementation whose frequencies differ, so that there is a curve to show."""
     length = 2 * spec.original_max_position_embeddings
@@ -149,13 +164,13 @@ class View:
         chosen = self.values["target"]
         if chosen is not None:
             return int(chosen)
-        return max(1, round(self.trained_length * self.values["scaling_factor"]))
+        return int(round(self.trained_length * self.values["scaling_factor"]))
 
     def profiles(self) -> Profiles | None:
         """Two named implementations of the first method that has several, as chosen."""
         for slot in self.methods:
             spec = self.spec(slot)
-            named = getattr(spec, "profiles", {})
+            named = profiles_of(spec)
             if len(named) > 1:
                 names = list(named)
                 first = self.values["profile_a"]
@@ -280,8 +295,12 @@ def changed(view: View, sent: Mapping[str, Any]) -> tuple[View, list[ParameterEr
             continue
         values = {k: v for k, v in values.items() if not k.startswith(f"{slot}.")}
         values.update(method_values(slot, str(chosen)))
+    set_by_profile: dict[str, Any] = {}
+    for slot in SLOTS:
+        set_by_profile.update(_of_profile(slot, values, sent.get(f"{slot}.{PROFILE}")))
+    values.update(set_by_profile)
     for name, raw in sent.items():
-        if name in SLOTS:
+        if name in SLOTS or name in set_by_profile:
             continue
         if name in NO_PROFILES:
             values[name] = str(raw)
@@ -294,6 +313,17 @@ def changed(view: View, sent: Mapping[str, Any]) -> tuple[View, list[ParameterEr
         except ParameterError as error:
             errors.append(error)
     return replace(view, values=values), errors
+
+
+def _of_profile(slot: str, values: Mapping[str, Any], name: Any) -> dict[str, Any]:
+    """The values that choosing a named implementation sets."""
+    if values[slot] == OFF or name is None:
+        return {}
+    spec = build(values[slot], values, prefix=f"{slot}.")
+    named = profiles_of(spec)
+    if name not in named or name == profile_of(spec):
+        return {}
+    return {f"{slot}.{key}": value for key, value in named[name].items()}
 
 
 def checked(view: View) -> View:

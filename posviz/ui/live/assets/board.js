@@ -10,6 +10,8 @@ import { Settler } from './settle.js';
 import { Texts, copyText } from './texts.js';
 import { readTheme, resolve, watchTheme } from './theme.js';
 
+const REST = 350; // ms without a change before Python is asked for what it left out
+
 const boards = new WeakMap();
 let plotly = null;
 
@@ -31,7 +33,7 @@ function loadPlotly() {
 
 class Board {
   constructor(parent) {
-    Object.assign(this, { parent, panels: new Map(), store: new Map(), ids: {}, values: {}, pinned: {}, hover: null, epoch: null, controlsKey: '', textsKey: '', asked: false });
+    Object.assign(this, { parent, panels: new Map(), store: new Map(), ids: {}, values: {}, pinned: {}, hover: null, epoch: null, controlsKey: '', textsKey: '', asked: false, rest: false });
     this.build();
     this.theme = readTheme(this.root);
     this.unwatch = watchTheme(this.probe, () => this.retheme());
@@ -97,6 +99,15 @@ class Board {
     this.recover(missing);
     this.requests.go();
     this.step();
+    this.restLater(header.later);
+  }
+
+  // While values move, Python may leave out what takes it long (texts, descriptions of controls)
+  // and says so; once nothing has moved for a moment it is asked for the rest.
+  restLater(later) {
+    clearTimeout(this.resting);
+    if (!later) return;
+    this.resting = setTimeout(() => { if (!this.requests.flight) { this.rest = true; this.requests.change(); } }, REST);
   }
 
   part(name, node, packet) {
@@ -190,8 +201,10 @@ class Board {
   // --- browser → Python
 
   request() {
-    const all = this.asked;
+    const all = this.asked, { rest } = this;
+    this.rest = false;
     return {
+      rest,
       values: { ...this.values },
       have: all ? {} : Object.fromEntries([...this.panels].map(([id, panel]) => [id, panel.key])),
       controls_key: all ? '' : this.controlsKey,
@@ -318,6 +331,7 @@ class Board {
     this.settler.close();
     this.stopPlay();
     clearTimeout(this.pinning);
+    clearTimeout(this.resting);
     document.removeEventListener('visibilitychange', this.hidden);
     this.narrow.removeEventListener('change', this.fold);
     for (const panel of this.panels.values()) if (panel.drawn) this.Plotly.purge(panel.plot);
