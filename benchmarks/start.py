@@ -30,7 +30,11 @@ def seconds_to_first_plot(command: Sequence[str], folder: Path, address: str) ->
         started = time.monotonic()
         # A group of its own, because `make` does not pass every signal on.
         server = subprocess.Popen(
-            command, cwd=folder, stdout=subprocess.DEVNULL, start_new_session=True
+            command,
+            cwd=folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
         )
         try:
             origin = "/".join(address.split("/")[:3])

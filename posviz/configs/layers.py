@@ -16,7 +16,8 @@ _MAX_LAYERS = 10_000
 
 @dataclass(frozen=True)
 class LayerPlan:
-    """Layer indices (from 0) by layer type, the origin of that, and the layers that do not rotate."""
+    """Layer indices (from 0) by layer type, the origin of that, and the layers that do not "
+    "rotate."""
 
     types: tuple[str, ...]
     """The type of every layer; empty when it cannot be derived."""

@@ -69,7 +69,7 @@ class Message:
 
     Attributes
     ----------
-    severity : info (a note), warn (must be seen), error (the result must not be presented as valid).
+    severity : info (a note), warn (must be seen), error (do not present as valid).
     code : a key of :data:`CODES`, stable.
     text : the whole sentence.
     fields : the keys of the configuration that it is about.

@@ -54,9 +54,17 @@ def shown(value: Any) -> str:
 
 def _hint(value: Any) -> str:
     if isinstance(value, str):
-        try:
-            return f"it is the text {value!r:.40}, so write {number_text(float(value))} without quotes."
-        except (ValueError, OverflowError):
+        meant = _number_in(value)
+        if meant is None:
             return f"got the text {value!r:.40}."
+        return f"it is the text {value!r:.40}; write {number_text(meant)} without quotes."
     kind = {bool: "a switch", list: "a list", dict: "an object"}.get(type(value), "something else")
     return f"got {kind}."
+
+
+def _number_in(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if is_finite_number(value) else None

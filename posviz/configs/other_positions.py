@@ -1,4 +1,5 @@
-"""Models without rotation: learned tables and biases, recognised so that nobody sees a false RoPE."""
+"""Models without rotation: learned tables and biases, recognised so that nobody sees a false "
+"RoPE."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Reads a model's config.json as transformers 5.24.0 would, and says where every number came from."""
+"""Reads a model's config.json as transformers 5.24.0 would, and says where every number came "
+"from."""
 
 from __future__ import annotations
 
@@ -6,11 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from posviz.configs.context import Context
 from posviz.configs.errors import ConfigError
 from posviz.configs.families import family_of
 from posviz.configs.findings import Findings
 from posviz.configs.json_limits import load
-from posviz.configs.layer_spec import Context, layer_spec
+from posviz.configs.layer_spec import layer_spec
 from posviz.configs.layers import LayerPlan, layer_plan
 from posviz.configs.model import FULL, Layer, Model
 from posviz.configs.model_classes import ModelClass, model_class
@@ -169,7 +171,7 @@ def _runtime_notes(section: Section, findings: Findings) -> None:
     if section.data.get("use_dynamic_ntk") is True:
         findings.warn(
             "PV173",
-            "use_dynamic_ntk raises the base with the length in the model's own code, in steps; the "
-            "rotation shown here is the one up to the trained length.",
+            "use_dynamic_ntk raises the base with the length in the model's own code, in steps; "
+            "the rotation shown here is the one up to the trained length.",
             "use_dynamic_ntk",
         )

@@ -1,13 +1,14 @@
 """Which dict of rotary parameters holds for which layer type.
 
 transformers 5.24.0: rope_scaling wins over rope_parameters, whole; a dict that is keyed by layer
-types holds one dict per layer type, null meaning no rotation. Gemma 3 and ModernBERT have two bases.
+types holds one dict per layer type, null meaning no rotation. Gemma 3 and
+ModernBERT have two bases.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from posviz.configs.findings import Findings
@@ -33,7 +34,7 @@ class RopeDict:
     """Top-level keys that may hold the base when the dict does not."""
     per_layer: bool = False
     """Whether the dict stood under a layer type's name."""
-    outer: Section = Section({})
+    outer: Section = field(default_factory=lambda: Section({}))
     """The dict around a per-layer-type dict."""
     base_default: Found | None = None
     """The class's own base for this layer type, where it has two."""
@@ -88,7 +89,7 @@ def _object(section: Section, name: str, findings: Findings) -> Section | None:
 def _labels(data: Mapping[str, Any], section: Section) -> tuple[str, ...]:
     """Layer types under which dicts stand; none for a flat dict."""
     declared = section.data.get("layer_types")
-    names = set(declared) if _is_list_of_text(declared) else set()
+    names = _texts(declared)
     nested = [name for name, value in data.items() if isinstance(value, Mapping)]
     null = [
         name
@@ -100,8 +101,9 @@ def _labels(data: Mapping[str, Any], section: Section) -> tuple[str, ...]:
     return tuple(name for name in data if name in nested or name in null)
 
 
-def _is_list_of_text(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+def _texts(value: Any) -> set[str]:
+    items = value if isinstance(value, list) else []
+    return {item for item in items if isinstance(item, str)}
 
 
 def _one_of(chosen: Section, label: str, facts: ModelClass) -> RopeDict:

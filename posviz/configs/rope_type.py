@@ -64,8 +64,8 @@ def _written(rope: RopeDict, findings: Findings) -> Found:
     if new and old and new.value != old.value and None not in (new.value, old.value):
         findings.warn(
             "PV103",
-            f"{new.key} is {new.value!r:.40} and {old.key} is {old.value!r:.40}; transformers takes "
-            "rope_type silently, vLLM refuses the file.",
+            f"{new.key} is {new.value!r:.40} and {old.key} is {old.value!r:.40}; transformers "
+            "takes rope_type silently, vLLM refuses the file.",
             new.key,
             old.key,
         )
@@ -121,8 +121,9 @@ def _warn_unusable(
 ) -> None:
     findings.warn(
         "PV104",
-        f"{found.key} {found.value!r} is a spelling of the {home} models for {meaning}; {facts.name} "
-        f"loads it with a warning and then fails in transformers. It is read as {meaning} here.",
+        f"{found.key} {found.value!r} is a spelling of the {home} models for {meaning}; "
+        f"{facts.name} loads it with a warning and then fails in transformers. It is read as "
+        f"{meaning} here.",
         found.key,
     )
 

@@ -122,8 +122,8 @@ def _partial(
         findings.warn(
             "PV140",
             f"{found.key} is {shown(value)}, but {facts.name} rotates whole heads while the rope "
-            f"type is default: all {head_dim} dimensions rotate in transformers. With any other rope "
-            f"type the same class obeys it.",
+            f"type is default: all {head_dim} dimensions rotate in transformers. With any other "
+            "rope type the same class obeys it.",
             found.key,
             rotary_dim=head_dim,
         )
@@ -166,7 +166,8 @@ def _partial_of_latent(
     applied = facts.known and (rope_type != "default" or facts.rotates_partially)
     findings.warn(
         "PV144",
-        f"{found.key} is {shown(found.value)}, but qk_rope_head_dim already is the part that rotates; "
+        f"{found.key} is {shown(found.value)}, but qk_rope_head_dim already is the part that "
+        "rotates; "
         + ("transformers applies the factor to it once more." if applied else "it is not applied."),
         found.key,
     )

@@ -125,7 +125,8 @@ def _read(
         )
         findings.row(key, float(default), f"{found.key} is {found.value}: the default")
     elif found.value is None and key in _NULL_MEANS_DEFAULT:
-        findings.row(key, None, f"{found.key} is null: the default rule")
+        if key != "attention_factor":  # its row holds the number that the method works out
+            findings.row(key, None, f"{found.key} is null: the default rule")
     elif found.value is None and key == "factor" and rope_type in ("yarn", "longrope"):
         return
     else:
@@ -167,8 +168,8 @@ def _read_truncate(
         if found.value is not True:
             findings.warn(
                 "PV160",
-                f"{found.key} has no effect: transformers reads truncate from the outer dict only, so "
-                "the bounds of the ramp are rounded.",
+                f"{found.key} has no effect: transformers reads truncate from the outer dict "
+                "only, so the bounds of the ramp are rounded.",
                 found.key,
             )
         return

@@ -68,8 +68,8 @@ def _of_dynamic(given: Found | None, window: Found | None, findings: Findings) -
     if given is not None and (window is None or given.value != window.value):
         findings.warn(
             "PV123",
-            f"{given.key} is {shown(given.value)}, but the rope type dynamic takes the trained length "
-            "from max_position_embeddings.",
+            f"{given.key} is {shown(given.value)}, but the rope type dynamic takes the trained "
+            "length from max_position_embeddings.",
             given.key,
         )
     if window is None:
@@ -127,9 +127,9 @@ def check_windows(
         nominal = _whole(factor * original.value)
         findings.info(
             "PV124",
-            f"dynamic changes the base beyond {original.value} tokens; the nominal extended context "
-            f"is {nominal}, and which limit holds depends on the engine: transformers has none, vLLM "
-            "multiplies max_position_embeddings by the factor.",
+            f"dynamic changes the base beyond {original.value} tokens; the nominal extended "
+            f"context is {nominal}, and which limit holds depends on the engine: transformers has "
+            "none, vLLM multiplies max_position_embeddings by the factor.",
             "factor",
             nominal_extended_context=nominal,
         )
@@ -158,8 +158,9 @@ def _check_yarn(factor: float, original: Found, window: Found, findings: Finding
     )
     findings.warn(
         "PV121",
-        f"factor × original = {shown(_whole(extended))} differs from {window.key} = {window.value}; the "
-        f"explicit factor {factor:g} is used, not {window.value / original.value:g}.{kept}",
+        f"factor × original = {shown(_whole(extended))} differs from {window.key} = "
+        f"{window.value}; the explicit factor {factor:g} is used, not "
+        f"{window.value / original.value:g}.{kept}",
         "factor",
         original.key,
         window.key,

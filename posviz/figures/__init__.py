@@ -9,6 +9,7 @@ from posviz.figures.divisors import divisors
 from posviz.figures.needle import needle
 from posviz.figures.profile_difference import profile_difference
 from posviz.figures.score_decay import score_decay
+from posviz.figures.score_map import score_map
 from posviz.figures.short_range_cost import short_range_cost
 from posviz.figures.spec import FigureBuilder, FigureSpec, Series
 from posviz.figures.turns import turns
@@ -23,6 +24,7 @@ __all__ = [
     "needle",
     "profile_difference",
     "score_decay",
+    "score_map",
     "short_range_cost",
     "turns",
     "wavelengths",

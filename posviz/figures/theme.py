@@ -19,6 +19,14 @@ SERIES: Final[tuple[Ink, ...]] = (
 )
 DASHES: Final[tuple[str, ...]] = ("solid", "dash", "dot", "dashdot")
 GHOST: Final[Ink] = {"light": "#8A8F98", "dark": "#8D94A0"}
+DIVERGING: Final[list[list[Any]]] = [
+    [0.0, "#A50026"],
+    [0.25, "#F08B62"],
+    [0.5, {"light": "#FFFFFF", "dark": "#1A1E26"}],
+    [0.75, "#62A8D6"],
+    [1.0, "#08519C"],
+]
+"""Red below zero, blue above, the page's own ground at zero."""
 TRAINED_ARC: Final[Ink] = {"light": "rgba(0,121,90,0.45)", "dark": "rgba(63,207,164,0.45)"}
 REFERENCE: Final[Ink] = {"light": "#3C4149", "dark": "#D5D9E0"}
 BANDS: Final[dict[str, Ink]] = {

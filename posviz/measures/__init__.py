@@ -17,6 +17,7 @@ from posviz.measures.needle import Needle, needle_weight
 from posviz.measures.pairs import BANDS, Spectrum, spectrum
 from posviz.measures.profiles import ProfileDifference, profile_difference
 from posviz.measures.rotating_pair import Clock, clock
+from posviz.measures.score_map import ScoreMap, score_map
 from posviz.measures.split_angle import cos_mean, cos_mean_at, direct_cos_mean
 from posviz.measures.thinning import thin
 
@@ -26,6 +27,7 @@ __all__ = [
     "Needle",
     "ProfileDifference",
     "ScoreDecay",
+    "ScoreMap",
     "ShortRangeCost",
     "Spectrum",
     "Temperature",
@@ -41,6 +43,7 @@ __all__ = [
     "needle_weight",
     "profile_difference",
     "score_decay",
+    "score_map",
     "short_range_cost",
     "spectrum",
     "temperature",

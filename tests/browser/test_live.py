@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
@@ -184,6 +185,23 @@ def test_a_key_press_moves_the_lines_to_the_new_numbers_before_plotly_draws(page
     np.testing.assert_allclose(drawn(page, "p0", 1), wavelength(6), rtol=1e-6)
 
 
+def test_a_gap_in_a_curve_stays_a_gap_in_the_draft_and_after_it(page, url):
+    load(page, url)
+    paths = "p => [...p.querySelectorAll('path.js-line')].map(l => l.getAttribute('d'))"
+    plot = page.locator("[data-panel=p1] .pv-plot")
+    before = plot.evaluate(paths)
+    assert len(before) == 6
+    assert [path.count("M") for path in before] == [1] * 6
+    page.evaluate(STEP_AND_READ, ["factor", 100])
+    sketched = plot.evaluate(paths)
+    assert sketched[2].count("M") == 2
+    assert sketched[3] == ""
+    settle(page)
+    after = plot.evaluate(paths)
+    assert [path.count("M") for path in after] == [1] * 6
+    assert after[2] != before[2]
+
+
 def test_one_update_costs_few_messages_and_few_bytes(page, url):
     traffic = Traffic(page)
     load(page, url)
@@ -245,6 +263,15 @@ def test_zoom_survives_an_update_and_can_be_taken_back(page, url):
     assert panel.locator(".pv-plot").evaluate(read) == zoomed
     panel.get_by_role("button", name="Reset zoom").click()
     assert panel.locator(".pv-plot").evaluate(read)[0] == pytest.approx(0, abs=0.01)
+
+
+def test_reset_takes_away_typed_text_that_could_not_be_used(page, url):
+    load(page, url)
+    part(page, "factor", "box").fill("abc")
+    part(page, "factor", "box").press("Enter")
+    page.get_by_role("button", name="factor: back to 4").click()
+    expect(part(page, "factor", "box")).to_have_value("4")
+    expect(page.locator("[data-control=factor] .pv-message")).to_be_hidden()
 
 
 @pytest.mark.parametrize(
@@ -415,6 +442,16 @@ def test_dark_theme_gives_dark_colours_and_a_switch_needs_no_reload(new_page, ur
     page.emulate_media(color_scheme="light")
     page.wait_for_function(f"() => {line} === 'rgb(0, 114, 178)'")
     assert page.evaluate(ink) != "rgb(250, 250, 250)"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_board_has_no_accessibility_violation(new_page, url, scheme):
+    page = load(new_page(color_scheme=scheme), url)
+    page.locator("[data-panel=p0] summary").click()
+    part(page, "factor", "box").fill("abc")
+    part(page, "factor", "box").press("Enter")
+    found = Axe().run(page, context=".pv-board").response["violations"]
+    assert [(v["id"], [n["html"][:200] for n in v["nodes"][:3]]) for v in found] == []
 
 
 def test_a_narrow_window_has_one_column_with_the_controls_folded_on_top(new_page, url):

@@ -94,9 +94,9 @@ def test_equal_ramp_ends_make_a_step() -> None:
     step = spec("llama3?low_freq_factor=1&high_freq_factor=1")
     wavelengths = 2 * math.pi / step.trained_frequencies()
     np.testing.assert_array_equal(step.kept(), (wavelengths <= 8192).astype(float))
-    equal = spec("yarn?beta_fast=4&beta_slow=4&truncate=false")
-    place = equal.bounds[0]
-    np.testing.assert_array_equal(equal.kept(), (np.arange(64) <= place).astype(float))
+    equal = spec("yarn?beta_fast=32&beta_slow=32&truncate=false")
+    # Both bounds are pair 20.944; pair 21 lies 0.056 beyond, more than the 0.001 of the ramp.
+    np.testing.assert_array_equal(equal.kept(), (np.arange(64) <= 20).astype(float))
 
 
 def test_ramp_bounds_that_clamping_crosses() -> None:
@@ -249,6 +249,18 @@ def test_self_extend_shift_is_a_true_division_in_the_code() -> None:
     printed = spec("self_extend?window=5&group_size=2&shift=floored").encode([20, 0])
     assert code[0, 1] == 12.5
     assert printed.relative_distance[0, 1] == 13
+
+
+def test_dual_chunks_of_the_authors_code_are_shorter_by_the_window() -> None:
+    code = spec("dca?chunk_size=6&local_window=2&original_max_position_embeddings=8&rule=code")
+    matrix = code.encode(range(13)).relative_distance
+    # Chunks of 4 tokens; a query of the next chunk stands at 4, 5, 6, 6, a farther one at 6.
+    assert list(matrix[4][:5]) == [4, 3, 2, 1, 0]
+    assert list(matrix[7][:8]) == [6, 5, 4, 3, 3, 2, 1, 0]
+    assert list(matrix[8][:9]) == [6, 5, 4, 3, 4, 3, 2, 1, 0]
+    # Where s - w is small, the last place of the clamped row is nearer than s.
+    narrow = spec("dca?chunk_size=6&local_window=4&original_max_position_embeddings=12&rule=code")
+    assert narrow.encode([4, 0]).relative_distance[0, 1] == 3
 
 
 @pytest.mark.parametrize("encoding", ["rerope", "leaky_rerope", "self_extend"])

@@ -68,6 +68,12 @@ RULES: list[tuple[str, dict[str, Any], str]] = [
         "local_window 512 and original_max_position_embeddings 4096.",
     ),
     (
+        "dca",
+        {"rule": "code", "chunk_size": 512},
+        "Dual chunk attention: local_window must be below chunk_size where rule is code; got "
+        "local_window 512 and chunk_size 512.",
+    ),
+    (
         "longrope",
         {"head_dim": 128},
         "LongRoPE: short_factor must have one number for each of the 64 pairs of head_dim 128 "

@@ -92,8 +92,8 @@ def _check_read_back(task: Task, settings: Settings) -> None:
         for name, spec in task.specs.items():
             if spec is not None and not _rotates_alike(spec, again.spec(name)):
                 raise ExportError(
-                    f"{spec.title} cannot be written for {settings.title} and this model: its class "
-                    f"would read these settings as another rotation. {_reasons(again)}".strip()
+                    f"{spec.title} cannot be written for {settings.title} and this model: its "
+                    f"class would read these settings as another rotation. {_reasons(again)}".strip()
                 )
     except ConfigError as error:
         raise ExportError(f"These values cannot be written for {settings.title}: {error}") from None

@@ -43,8 +43,8 @@ def write(task: Task) -> Settings:
     """The flags of ``llama-server`` and its relatives."""
     if task.is_per_layer:
         raise ExportError(
-            "Rotary parameters per layer type cannot be written for llama.cpp: its flags hold for all "
-            "layers."
+            "Rotary parameters per layer type cannot be written for llama.cpp: its flags hold "
+            "for all layers."
         )
     spec: Any = task.spec
     flags = _flags(spec)

@@ -66,7 +66,5 @@ def original_key(task: Task) -> dict[str, Any]:
     name = "original_max_position_embeddings"
     if task.model is None or spec.id not in ("yarn", "longrope", "llama3", "ntk_by_parts"):
         return {}
-    data: Any = task.model.config
-    for part in task.model.text_path.split(".") if task.model.text_path else []:
-        data = data[part]
-    return {name: spec.original_max_position_embeddings} if data.get(name) is not None else {}
+    beats_dict = task.section.get(name) is not None or task.facts.original_window is not None
+    return {name: spec.original_max_position_embeddings} if beats_dict else {}

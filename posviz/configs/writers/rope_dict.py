@@ -1,4 +1,5 @@
-"""Writes a spec as the dict that transformers, vLLM and SGLang share, or refuses it with the reason."""
+"""Writes a spec as the dict that transformers, vLLM and SGLang share, or refuses it with the "
+"reason."""
 
 from __future__ import annotations
 
@@ -64,8 +65,10 @@ SGLANG = Dialect(
 )
 
 
-def rope_dict(spec: Any, dialect: Dialect) -> dict[str, Any]:
+def rope_dict(spec: Any, dialect: Dialect, *, with_partial: bool = False) -> dict[str, Any]:
     """rope_type, rope_theta and the keys of the type.
+
+    A partial factor of 1 is written only when asked for, to overrule one that stands elsewhere.
 
     Raises
     ------
@@ -77,7 +80,7 @@ def rope_dict(spec: Any, dialect: Dialect) -> dict[str, Any]:
     if writer is None:
         raise refusal(spec, dialect.title, "it is no rope type")
     written = writer(spec, dialect)
-    if spec.partial_rotary_factor != 1 or spec.id == "p_rope":
+    if with_partial or spec.partial_rotary_factor != 1 or spec.id == "p_rope":
         written["partial_rotary_factor"] = spec.partial_rotary_factor
     return {
         "rope_type": written.pop("rope_type"),
@@ -261,8 +264,8 @@ def _yarn_magnitude_keys(spec: Any, dialect: Dialect, written: dict[str, Any]) -
         raise refusal(
             spec,
             dialect.title,
-            f"the rule {spec.mscale_rule} for a missing mscale is not its own; set attention_factor "
-            f"to {spec.magnitude(1):.9g} instead",
+            f"the rule {spec.mscale_rule} for a missing mscale is not its own; set "
+            f"attention_factor to {spec.magnitude(1):.9g} instead",
         )
     if spec.attention_factor is None:
         return keys

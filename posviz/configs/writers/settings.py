@@ -8,6 +8,7 @@ from typing import Any
 
 from posviz.configs.errors import ExportError
 from posviz.configs.model import FULL, Model
+from posviz.configs.model_classes import ModelClass, model_class
 from posviz.encodings.base import Encoding
 
 
@@ -18,8 +19,8 @@ class Settings:
     Attributes
     ----------
     text : what to paste: JSON, or command-line flags with their JSON quoted for a POSIX shell.
-    data : the same as data: for llama.cpp its flags by name, otherwise the whole configuration as the
-        runtime then sees it, which :func:`posviz.configs.read` reads back to the same spec.
+    data : the same as data: for llama.cpp its flags by name, otherwise the whole configuration as
+        the runtime then sees it, which :func:`posviz.configs.read` reads back to the same spec.
     notes : the version assumed, and what else must be known.
     runtime, title : which runtime, by id and in words.
     base_config : what the settings are laid over; llama.cpp's flags need it to be read back.
@@ -51,6 +52,27 @@ class Task:
         return tuple(self.specs) != (FULL,)
 
     @property
+    def facts(self) -> ModelClass:
+        """What the model's class takes by itself."""
+        return model_class("" if self.model is None else self.model.model_type)
+
+    @property
+    def section(self) -> Mapping[str, Any]:
+        """The text model's own keys; empty without a model."""
+        data: Any = {} if self.model is None else self.model.config
+        path = self.model.text_path if self.model is not None else ""
+        for part in path.split(".") if path else []:
+            data = data[part]
+        return data  # type: ignore[no-any-return]
+
+    @property
+    def overrules_partial(self) -> bool:
+        """Whether a partial factor stands elsewhere, so that a factor of 1 must be written too."""
+        keys = ("partial_rotary_factor", "rotary_pct", "rotary_dim")
+        given = any(self.section.get(key) is not None for key in keys)
+        return given or self.facts.partial_rotary_factor is not None
+
+    @property
     def spec(self) -> Encoding:
         """The spec of a plain model, or of the full-attention layers."""
         found = self.specs.get(FULL) or next((item for item in self.specs.values() if item), None)
@@ -64,7 +86,7 @@ def extended_length(task: Task) -> int | None:
     if task.target_length is not None:
         return task.target_length
     own = _own_length(task.spec)
-    model_window = task.model.window if task.model is not None else None
+    model_window: int | None = task.model.window if task.model is not None else None
     if task.spec.id in ("yarn", "linear", "dynamic_ntk", "ntk_aware", "self_extend"):
         return own
     return task.window or model_window or own
@@ -92,7 +114,8 @@ def _own_length(spec: Encoding) -> int | None:
     factor = getattr(spec, "scaling_factor", None)
     if original is None:
         return None
-    return round(original * (factor or 1))
+    length: int = round(original * (factor or 1))
+    return length
 
 
 def length_notes(task: Task) -> list[str]:
@@ -105,7 +128,7 @@ def length_notes(task: Task) -> list[str]:
     if task.spec.id == "yarn" and target < own:
         factor = max(1.0, target / task.spec.original_max_position_embeddings)  # type: ignore[attr-defined]
         return [
-            f"A factor of {factor:g} would cover {target} tokens; the factor applies to short inputs "
-            "too, so use the smallest one that covers the need."
+            f"A factor of {factor:g} would cover {target} tokens; the factor applies to short "
+            "inputs too, so use the smallest one that covers the need."
         ]
     return []

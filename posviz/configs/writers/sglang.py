@@ -18,8 +18,8 @@ from posviz.configs.writers.settings import (
 )
 
 NOTE = (
-    "Version assumed: SGLang 0.5.23. The override is laid over the model's own dict key by key, and "
-    "SGLang refuses a --context-length above the configured window unless "
+    "Version assumed: SGLang 0.5.23. The override is laid over the model's own dict key by key, "
+    "and SGLang refuses a --context-length above the configured window unless "
     "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1, so the window is raised too."
 )
 _STALE_DEFAULTS: dict[str, Any] = {
@@ -38,15 +38,16 @@ def write(task: Task) -> Settings:
     """The flags of ``python -m sglang.launch_server``."""
     if task.is_per_layer:
         raise ExportError(
-            "Rotary parameters per layer type cannot be written for SGLang: each of its model classes "
-            "reads such dicts in its own way, Gemma 3's for example only the bases."
+            "Rotary parameters per layer type cannot be written for SGLang: each of its model "
+            "classes reads such dicts in its own way, Gemma 3's for example only the bases."
         )
-    written = {**rope_dict(task.spec, SGLANG), **task.carried}
+    written = {**rope_dict(task.spec, SGLANG, with_partial=task.overrules_partial), **task.carried}
     windows = _windows(task)
     override = {"rope_scaling": _undo_stale(task, written), **windows}
     length = extended_length(task)
     flags = [
-        f"--json-model-override-args {shlex.quote(json.dumps(nested(task, override), ensure_ascii=False))}"
+        "--json-model-override-args "
+        f"{shlex.quote(json.dumps(nested(task, override), ensure_ascii=False))}"
     ]
     flags += [] if length is None else [f"--context-length {length}"]
     return Settings(
@@ -61,10 +62,7 @@ def write(task: Task) -> Settings:
 def _undo_stale(task: Task, written: dict[str, Any]) -> dict[str, Any]:
     if task.model is None or written["rope_type"] not in ("yarn", "deepseek_yarn"):
         return written
-    data: Any = task.model.config
-    for part in task.model.text_path.split(".") if task.model.text_path else []:
-        data = data[part]
-    own = data.get("rope_scaling") or data.get("rope_parameters") or {}
+    own = task.section.get("rope_scaling") or task.section.get("rope_parameters") or {}
     stale = {
         key: default
         for key, default in _STALE_DEFAULTS.items()
@@ -83,8 +81,8 @@ def _notes(task: Task) -> list[str]:
     notes = length_notes(task)
     if getattr(task.spec, "attention_factor", None) is not None and task.spec.id == "yarn":
         notes.append(
-            "attn_factor multiplies the factor that SGLang derives; it is chosen so that the product is "
-            "the attention factor asked for."
+            "attn_factor multiplies the factor that SGLang derives; it is chosen so that the "
+            "product is the attention factor asked for."
         )
     if task.spec.id == "longrope":
         notes.append("SGLang picks the short or the long list once, by the context length.")

@@ -12,8 +12,8 @@ from posviz.configs.writers.settings import Settings, Task, length_notes, positi
 
 V5_NOTE = "Version assumed: transformers 5 (written against 5.24); the keys go into config.json."
 V4_NOTE = (
-    "Version assumed: transformers 4.43 to 4.57; version 5 reads this spelling too. The keys go into "
-    "config.json."
+    "Version assumed: transformers 4.43 to 4.57; version 5 reads this spelling too. The keys go "
+    "into config.json."
 )
 
 
@@ -32,10 +32,17 @@ def write_v5(task: Task) -> Settings:
 def rope_parameters(task: Task) -> dict[str, Any]:
     """The dict of version 5, with rope_theta inside."""
     if not task.is_per_layer:
-        return {**rope_dict(task.spec, TRANSFORMERS), **task.carried}
+        return {
+            **rope_dict(task.spec, TRANSFORMERS, with_partial=task.overrules_partial),
+            **task.carried,
+        }
     result: dict[str, Any] = {}
     for name, spec in task.specs.items():
-        result[name] = None if spec is None else rope_dict(spec, TRANSFORMERS)
+        result[name] = (
+            None
+            if spec is None
+            else rope_dict(spec, TRANSFORMERS, with_partial=task.overrules_partial)
+        )
         if spec is not None and result[name].get("truncate") is False:
             raise ExportError(
                 f"{spec.title} cannot be written for transformers: truncate false inside a "
@@ -57,10 +64,13 @@ def write_v4(task: Task) -> Settings:
 
 
 def _v4_keys(task: Task) -> dict[str, Any]:
-    written = {**rope_dict(task.spec, TRANSFORMERS_V4), **task.carried}
-    keys: dict[str, Any] = {"rope_theta": written.pop("rope_theta")}
+    written = {
+        **rope_dict(task.spec, TRANSFORMERS_V4, with_partial=task.overrules_partial),
+        **task.carried,
+    }
+    keys: dict[str, Any] = {task.facts.base_keys[0]: written.pop("rope_theta")}
     if "partial_rotary_factor" in written:
-        keys["partial_rotary_factor"] = written.pop("partial_rotary_factor")
+        keys[task.facts.partial_keys[0]] = written.pop("partial_rotary_factor")
     if task.is_per_layer:
         keys = _dual_base_keys(task, keys)
     empty = written == {"rope_type": "default"}

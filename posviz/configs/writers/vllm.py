@@ -18,8 +18,8 @@ from posviz.configs.writers.settings import (
 )
 
 NOTE = (
-    "Version assumed: vLLM 0.33, where --rope-scaling and --rope-theta are gone. The dict replaces the "
-    "model's own, whole."
+    "Version assumed: vLLM 0.33, where --rope-scaling and --rope-theta are gone. The dict "
+    "replaces the model's own, whole."
 )
 
 
@@ -42,13 +42,14 @@ def write(task: Task) -> Settings:
 def _rope_parameters(task: Task) -> dict[str, Any]:
     if "mrope_section" in task.carried and task.spec.id == "yarn":
         raise ExportError(
-            "YaRN with M-RoPE cannot be written for vLLM: it works the ramp out with four times the "
-            "trained window."
+            "YaRN with M-RoPE cannot be written for vLLM: it works the ramp out with four times "
+            "the trained window."
         )
     if not task.is_per_layer:
-        return {**rope_dict(task.spec, VLLM), **task.carried}
+        return {**rope_dict(task.spec, VLLM, with_partial=task.overrules_partial), **task.carried}
     return {
-        name: None if spec is None else rope_dict(spec, VLLM) for name, spec in task.specs.items()
+        name: None if spec is None else rope_dict(spec, VLLM, with_partial=task.overrules_partial)
+        for name, spec in task.specs.items()
     }
 
 
@@ -66,8 +67,8 @@ def _notes(task: Task) -> list[str]:
         )
     if task.spec.id == "longrope":
         notes.append(
-            "vLLM picks the short or the long list once, by --max-model-len; transformers by the length "
-            "of each call."
+            "vLLM picks the short or the long list once, by --max-model-len; transformers by the "
+            "length of each call."
         )
     if getattr(task.spec, "softmax_correction", False):
         notes.append("The DeepSeek classes turn yarn into vLLM's deepseek_yarn themselves.")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
 
 from annotated_types import Ge, Le
 from array_api_compat import array_namespace
@@ -18,6 +19,9 @@ class Dca(Remapping):
 
     Same chunk: m mod s. Next chunk: s + (m mod s) for the first w tokens of a chunk, c - 1 for the
     rest. Any farther chunk: c - 1, with c the trained window. No distance exceeds c - 1.
+
+    The authors' code counts differently: its chunks are s - w tokens long, and no query of another
+    chunk stands beyond s.
     """
 
     title: ClassVar[str] = "Dual chunk attention"
@@ -28,8 +32,8 @@ class Dca(Remapping):
             authors="An et al.",
             year=2024,
             arxiv="2402.17463",
-            place="section 3, equations 3 to 9",
-            code="github.com/HKUNLP/ChunkLlama",
+            place="section 3",
+            code="github.com/HKUNLP/ChunkLlama 15c5787 chunkllama_attn_replace.py",
         ),
     )
     formula: ClassVar[str] = (
@@ -43,6 +47,11 @@ class Dca(Remapping):
     limits: ClassVar[str] = (
         "Chunks beyond the neighbour cannot be ordered by position; that is left to the content."
     )
+
+    profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "paper": {"rule": "paper"},
+        "ChunkLlama code": {"rule": "code"},
+    }
 
     chunk_size: Annotated[
         int,
@@ -68,6 +77,13 @@ class Dca(Remapping):
             step=1,
         ),
     ] = 512
+    rule: Annotated[
+        Literal["paper", "code"],
+        Parameter(
+            help="paper: chunks of s tokens, far queries at L - 1; code: chunks of s - w tokens, "
+            "far queries at s."
+        ),
+    ] = "paper"
 
     def check_rules(self) -> None:
         super().check_rules()
@@ -80,15 +96,36 @@ class Dca(Remapping):
                 f"original_max_position_embeddings {self.original_max_position_embeddings}."
             )
 
+        if self.rule == "code" and self.local_window >= self.chunk_size:
+            raise ParameterError(
+                f"{self.title}: local_window must be below chunk_size where rule is code; got "
+                f"local_window {self.local_window} and chunk_size {self.chunk_size}."
+            )
+
+    @property
+    def chunk_length(self) -> int:
+        """Tokens after which positions start anew."""
+        return self.chunk_size - (self.local_window if self.rule == "code" else 0)
+
+    @property
+    def farthest(self) -> int:
+        """Where a query stands for keys of far chunks."""
+        if self.rule == "code":
+            return min(2 * self.chunk_length - 1, self.chunk_size)
+        return self.original_max_position_embeddings - 1
+
     def relative_distance(self, query: Array, key: Array) -> Array:
-        size, farthest = self.chunk_size, self.original_max_position_embeddings - 1
+        size = self.chunk_length
         distance = query - key
         xp = array_namespace(distance)
         chunks_between = xp.floor(query / size) - xp.floor(key / size)
         inside = query - size * xp.floor(query / size)
         key_inside = key - size * xp.floor(key / size)
-        far = xp.full_like(inside, farthest)
-        successive = xp.where(inside < self.local_window, size + inside, far)
+        far = xp.full_like(inside, self.farthest)
+        if self.rule == "code":
+            successive = xp.clip(size + inside, None, self.chunk_size)
+        else:
+            successive = xp.where(inside < self.local_window, size + inside, far)
         beyond = xp.where(chunks_between == 1, successive, far) - key_inside
         # Inside one chunk, and for later keys, the plain distance is left.
         return xp.where(chunks_between > 0, beyond, distance)

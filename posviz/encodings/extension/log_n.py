@@ -34,7 +34,6 @@ class LogN(DynamicExtension):
             authors="Chiang & Cholak",
             year=2022,
             arxiv="2202.12172",
-            place="section 5.3",
         ),
     )
     formula: ClassVar[str] = r"z' = z \cdot \max\left(1, \frac{\ln n}{\ln L}\right)"

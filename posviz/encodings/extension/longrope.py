@@ -46,7 +46,7 @@ class Longrope(Extension):
             authors="Ding et al.",
             year=2024,
             arxiv="2402.13753",
-            place="section 3.1",
+            place="section 3",
             code="github.com/microsoft/LongRoPE c9e56aa; transformers 5.24.0 "
             "_compute_longrope_parameters",
         ),

@@ -24,7 +24,6 @@ class PowerBasis(Extension):
             authors="Pal et al.",
             year=2023,
             arxiv="2308.10882",
-            place="section 3.2",
             code="github.com/abacusai/Long-Context c2a90d1 ScaledLlamaRotaryEmbedding, scale_power",
         ),
     )

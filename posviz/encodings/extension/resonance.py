@@ -30,7 +30,7 @@ class Resonance(Yarn):
             authors="Wang et al.",
             year=2024,
             arxiv="2403.00071",
-            place="section 4.1, algorithm 1",
+            place="section 4",
         ),
     )
     formula: ClassVar[str] = (

@@ -31,7 +31,6 @@ class TruncatedBasis(Extension):
             authors="Pal et al.",
             year=2023,
             arxiv="2308.10882",
-            place="section 3.3",
             code="github.com/abacusai/Long-Context c2a90d1 ScaledLlamaRotaryEmbedding, truncate",
         ),
     )

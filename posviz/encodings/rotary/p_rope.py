@@ -27,7 +27,6 @@ class PRope(RotaryEncoding):
             authors="Barbero et al.",
             year=2024,
             arxiv="2410.06205",
-            place="section 6",
             code="transformers 5.24.0 ROPE_INIT_FUNCTIONS['proportional']",
         ),
     )

@@ -164,7 +164,8 @@ class View:
         chosen = self.values["target"]
         if chosen is not None:
             return int(chosen)
-        return int(round(self.trained_length * self.values["scaling_factor"]))
+        extended: int = round(self.trained_length * self.values["scaling_factor"])
+        return extended
 
     def profiles(self) -> Profiles | None:
         """Two named implementations of the first method that has several, as chosen."""

@@ -136,8 +136,8 @@ class Board {
   }
 
   takeValues(header) {
-    const sent = header.values || {};
-    if (header.epoch !== this.epoch) {
+    const sent = header.values || {}, afresh = header.epoch !== this.epoch;
+    if (afresh) {
       this.epoch = header.epoch;
       this.values = { ...sent };
       this.hover = null;
@@ -147,7 +147,7 @@ class Board {
       for (const name of Object.keys(this.values)) if (!(name in sent)) delete this.values[name];
       for (const name of Object.keys(sent)) if (!(name in this.values)) this.values[name] = sent[name];
     }
-    this.controls.show(this.values);
+    this.controls.show(this.values, afresh);
   }
 
   takePanels(header, packet) {
@@ -215,7 +215,8 @@ class Board {
 
   set(name, value) {
     this.values[name] = value;
-    if (name in this.pinned) this.moveCursor();
+    this.hover = null;
+    this.moveCursor();
     this.requests.change();
   }
 
@@ -262,7 +263,7 @@ class Board {
   // --- play: one step for every reply that has been drawn, so nothing queues
 
   togglePlay(name) {
-    if (this.player === name) this.stopPlay();
+    if (this.player === name) { this.stopPlay(); this.settler.after(); }
     else { this.player = name; this.controls.playing(name); this.step(); }
   }
 

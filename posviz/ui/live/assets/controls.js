@@ -13,16 +13,20 @@ export class Controls {
 
   // Takes over a new description; controls whose description is the same stay as they are.
   describe(groups) {
-    const kept = new Map();
-    const bodies = groups.map((group, index) => this.group(group, index, kept));
+    const kept = new Map(), active = document.activeElement, titles = new Map();
+    const bodies = groups.map((group) => {
+      const twin = titles.get(group.title) || 0;
+      titles.set(group.title, twin + 1);
+      return this.group(group, `${group.title} ${twin}`, kept);
+    });
     for (const name of this.items.keys()) if (!kept.has(name)) this.items.delete(name);
     const order = JSON.stringify(groups.map((g) => [g.title, (g.items || []).map((c) => c.name)]));
     if (order !== this.order || bodies.some((b) => !b.isConnected)) this.root.replaceChildren(...bodies);
     this.order = order;
+    if (active !== document.activeElement && this.root.contains(active)) active.focus(); // moving a node drops its focus
   }
 
-  group(group, index, kept) {
-    const key = `${index} ${group.title}`;
+  group(group, key, kept) {
     let known = this.groups.get(key);
     if (!known) {
       const body = el('div', { class: 'pv-group-items' });
@@ -40,9 +44,14 @@ export class Controls {
   }
 
   item(control, kept) {
-    const text = JSON.stringify(control);
+    const { auto, ...rest } = control, text = JSON.stringify(rest);
     const before = this.items.get(control.name);
-    if (before && before.text === text) { kept.set(control.name, before); return before; }
+    // A control that is being dragged is not taken away from under the hand.
+    if (before && (before.text === text || before.row.querySelector('input[type="range"]:active'))) {
+      before.auto?.(auto || '');
+      kept.set(control.name, before);
+      return before;
+    }
     const item = build(control, (value) => this.set(control.name, value), () => this.play(control.name));
     const focus = before && focused(before.row);
     if (before) before.row.replaceWith(item.row);
@@ -60,9 +69,10 @@ export class Controls {
     this.change(name, value);
   }
 
-  show(values) {
+  // With `afresh`, typed text that could not be used goes too.
+  show(values, afresh = false) {
     this.values = { ...values };
-    for (const [name, item] of this.items) if (name in values) item.show(values[name]);
+    for (const [name, item] of this.items) if (name in values) item.show(values[name], afresh);
   }
 
   showOne(name, value) {
@@ -123,7 +133,7 @@ function resetButton(control, commit, show) {
   if (control.default === undefined) return null;
   const text = control.default === null ? 'left out' : exact(control.default);
   return el('button', { type: 'button', class: 'pv-icon', 'data-part': 'reset', title: `Back to ${text}`, 'aria-label': `${control.label}: back to ${text}`,
-    text: '↺', onclick: () => { show(control.default); commit(control.default); } });
+    text: '↺', onclick: () => { show(control.default, true); commit(control.default); } });
 }
 
 function number(control, commit, play) {
@@ -174,15 +184,15 @@ function number(control, commit, play) {
     playButton.title = on ? 'Pause' : 'Play';
     setText(playButton, on ? '❚❚' : '▶');
   };
-  const show = (next) => {
-    if (next === value && box.getAttribute('aria-invalid')) return; // what was typed stays
+  const show = (next, afresh) => {
+    if (!afresh && next === value && box.getAttribute('aria-invalid')) return; // what was typed stays
     value = next; if (typeof next === 'number') last = next; item.say(''); paint();
   };
   const unit = control.unit ? el('span', { class: 'pv-unit', text: control.unit }) : null;
   item.track = track;
   item.show = show;
   item.auto = (text) => { control.auto = text; if (autoText) setText(autoText, text); paint(true); };
-  item.head = [el('span', { class: 'pv-exact' }, box, unit, resetButton(control, commit, (v) => show(v)))];
+  item.head = [el('span', { class: 'pv-exact' }, box, unit, resetButton(control, commit, show))];
   item.body = [
     range || playButton ? el('div', { class: 'pv-slide' }, playButton || null, range) : null,
     auto ? el('div', { class: 'pv-auto' }, auto, el('label', { for: `${id}a`, text: 'auto' }), autoText) : null,

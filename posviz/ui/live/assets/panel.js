@@ -20,6 +20,7 @@ export class Panel {
     this.overlay = svg('svg', { class: 'pv-overlay', 'aria-hidden': 'true' });
     this.hit = el('div', { class: 'pv-hit' });
     this.stage = el('div', { class: 'pv-stage' }, this.plot, this.overlay, this.hit);
+    this.failure = el('p', { class: 'pv-problem pv-error', hidden: true });
     this.formula = new Formula();
     this.help = el('p');
     this.limits = el('p');
@@ -34,7 +35,7 @@ export class Panel {
       this.button('SVG', 'Save as SVG', () => this.export('svg')),
       this.button('CSV', 'Save the numbers as CSV', () => board.act({ csv: this.id })));
     this.root = el('section', { class: 'pv-panel', role: 'figure', 'data-panel': id, 'data-rev': 0 },
-      el('header', {}, el('div', { class: 'pv-heads' }, this.title, this.subtitle), tools), this.notes, this.stage, this.legend, this.more);
+      el('header', {}, el('div', { class: 'pv-heads' }, this.title, this.subtitle), tools), this.notes, this.failure, this.stage, this.legend, this.more);
     this.listen();
   }
 
@@ -71,8 +72,8 @@ export class Panel {
 
   describeCursor() {
     const axis = this.sent.cursor;
-    if (!axis || this.hit.dataset.axis === axis) return;
-    this.hit.dataset.axis = axis;
+    if (!axis || this.described === `${axis} ${this.sent.title}`) return;
+    this.described = `${axis} ${this.sent.title}`;
     for (const [name, value] of Object.entries({ tabindex: '0', role: 'slider', 'aria-label': `${axis} cursor in ${this.sent.title}`, 'aria-orientation': 'horizontal' }))
       this.hit.setAttribute(name, value);
   }
@@ -101,7 +102,12 @@ export class Panel {
   // The draft: true when the picture is complete without Plotly.
   sketch() {
     if (!this.drawn) return;
-    const complete = draft(this.plot, this.traces, this.sent.figure?.layout);
+    let complete = false;
+    try {
+      complete = draft(this.plot, this.traces, this.sent.figure?.layout);
+    } catch (error) {
+      console.error(error); // Plotly draws it instead, or says why not
+    }
     this.needsPlotly = !complete || this.sent.figure?.layout?.shapes?.length > 0 || this.traces.some((t) => t.type === 'bar');
     this.root.dataset.rev = ++this.rev;
   }
@@ -116,18 +122,27 @@ export class Panel {
 
   // Lets Plotly draw the figure as it now is, with the user's zoom kept.
   settle() {
-    const { Plotly } = this.board, { data, layout } = this.figure();
     this.stale = false;
     this.needsPlotly = false;
-    if (this.drawn) Plotly.react(this.plot, data, layout, CONFIG);
-    else {
-      Plotly.newPlot(this.plot, data, layout, CONFIG);
-      this.drawn = true;
-      this.plot.on('plotly_relayout', () => this.zoomed());
+    try {
+      this.plotly();
+      this.failure.hidden = true;
+    } catch (error) {
+      console.error(error);
+      setText(this.failure, `This panel could not be drawn: ${error.message}`);
+      this.failure.hidden = false;
     }
     this.root.dataset.rev = ++this.rev;
     this.place();
     this.showCursor();
+  }
+
+  plotly() {
+    const { Plotly } = this.board, first = !this.drawn, { data, layout } = this.figure();
+    this.drawn = true;
+    if (!first) { Plotly.react(this.plot, data, layout, CONFIG); return; }
+    Plotly.newPlot(this.plot, data, layout, CONFIG);
+    this.plot.on('plotly_relayout', () => this.zoomed());
   }
 
   resize() {
@@ -209,16 +224,15 @@ export class Panel {
   showCursor() {
     const axis = this.sent.cursor, x = axis ? this.board.cursor(axis) : null;
     this.formula.fill(this.board.cursors());
+    const stops = axis ? this.stops() : [];
+    if (stops.length) for (const [name, value] of Object.entries({ min: stops[0], max: stops[stops.length - 1], now: x ?? stops[0] })) this.hit.setAttribute(`aria-value${name}`, value);
     if (typeof x !== 'number') { this.overlay.replaceChildren(); this.rows?.forEach((row) => setText(row.value, '')); return; }
-    this.hit.setAttribute('aria-valuenow', x);
     const values = this.rows.map((row) => {
       const trace = this.traces[row.index], list = xs(trace), i = nearest(list, x);
       const y = i < 0 ? NaN : trace.y[i];
       setText(row.value, i < 0 ? '' : shown(y));
       return { row, x: list[i], y, trace };
     });
-    const stops = this.stops();
-    if (stops.length) { this.hit.setAttribute('aria-valuemin', stops[0]); this.hit.setAttribute('aria-valuemax', stops[stops.length - 1]); }
     this.hit.setAttribute('aria-valuetext', `${axis} ${shown(x)}; ${values.map((v) => `${v.row.name} ${shown(v.y)}`).join(', ')}`);
     this.mark(x, values);
   }

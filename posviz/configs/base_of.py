@@ -1,0 +1,60 @@
+"""Where the base of the ladder comes from."""
+
+from __future__ import annotations
+
+from posviz.configs.context import Context
+from posviz.configs.findings import Findings
+from posviz.configs.model_classes import LIBRARY_BASE, ModelClass
+from posviz.configs.numbers import number, shown
+from posviz.configs.rope_dicts import RopeDict
+from posviz.configs.section import Found
+
+
+def base_of(rope: RopeDict, context: Context, findings: Findings) -> float | None:
+    assert rope.section is not None
+    inside = rope.section.find("rope_theta")
+    outside = context.section.find(*rope.base_keys)
+    _report_unread_base(rope, context, findings)
+    if inside and outside and inside.value != outside.value and not rope.per_layer:
+        findings.warn(
+            "PV146",
+            f"{inside.key} is {shown(inside.value)} and {outside.key} is {shown(outside.value)}; "
+            "the one inside the dict is used.",
+            inside.key,
+            outside.key,
+        )
+    found = inside or outside or rope.base_default
+    if found is None:
+        found = _default_base(context.facts, findings)
+    value = number(found, findings)
+    if value is None:
+        return None
+    findings.row("base", float(value), found.key)
+    return float(value)
+
+
+def _report_unread_base(rope: RopeDict, context: Context, findings: Findings) -> None:
+    stray = context.section.given("rope_theta")
+    if stray is not None and rope.base_keys and "rope_theta" not in rope.base_keys:
+        if rope.base_keys != ("rotary_emb_base",):
+            return  # the other of two bases
+        findings.warn(
+            "PV146",
+            f"{stray.key} is {shown(stray.value)}, but {context.facts.name} reads its base under "
+            "rotary_emb_base only.",
+            stray.key,
+        )
+
+
+def _default_base(facts: ModelClass, findings: Findings) -> Found:
+    if facts.known:
+        return Found(facts.base, facts.origin)
+    name = f"the model class {facts.name} is unknown" if facts.name else "there is no model_type"
+    findings.warn(
+        "PV145",
+        f"rope_theta is missing and {name}; {LIBRARY_BASE} is assumed, transformers' default for "
+        "classes without their own.",
+        "rope_theta",
+        base=LIBRARY_BASE,
+    )
+    return Found(LIBRARY_BASE, "transformers' default, because rope_theta is missing")
