@@ -8,22 +8,31 @@ from __future__ import annotations
 import os
 import socket
 import sys
+import threading
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PORTS_TO_TRY = 100
 
 
-def is_free(port: int, host: str) -> bool:
-    """True when nothing listens on the port and it can be bound."""
+def answers(port: int) -> bool:
+    """True when something listens on the port of this machine."""
     # A server on another loopback address would still be what a browser reaches at localhost.
     for loopback in ("127.0.0.1", "::1"):
-        family = socket.AF_INET6 if ":" in loopback else socket.AF_INET
-        with socket.socket(family) as probe:
-            probe.settimeout(0.5)
-            if probe.connect_ex((loopback, port)) == 0:
-                return False
-    with socket.socket() as probe:
+        try:
+            socket.create_connection((loopback, port), timeout=0.5).close()
+        except OSError:
+            continue
+        return True
+    return False
+
+
+def is_free(port: int, host: str) -> bool:
+    """True when nothing listens on the port and it can be bound."""
+    if answers(port):
+        return False
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))
@@ -53,6 +62,22 @@ def can_open_browser() -> bool:
     return sys.platform == "darwin" or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY")))
 
 
+def warm_up(port: int) -> None:
+    """Import and read what the first visit needs, while the browser still loads its own part.
+
+    Before the server listens it would only delay that.
+    """
+    while not answers(port):
+        time.sleep(0.05)
+    import pandas  # noqa: F401
+    import plotly.graph_objects  # noqa: F401
+
+    from posviz import catalog, configs, figures, measures  # noqa: F401
+
+    catalog()
+    configs.presets()
+
+
 def main() -> None:
     host = os.environ.get("HOST", "127.0.0.1")
     first = first_port()
@@ -60,12 +85,14 @@ def main() -> None:
     if port != first:
         print(f"Port {first} is taken; using {port}.", flush=True)
     os.chdir(ROOT)
-    command = [sys.executable, "-m", "streamlit", "run", "app.py"]
-    command += [f"--server.port={port}", f"--server.address={host}"]
-    command += [f"--server.headless={not can_open_browser()}".lower()]
+    threading.Thread(target=warm_up, args=(port,), daemon=True).start()
     # Streamlit prints the address when it is ready, and opens a browser unless it is headless.
-    # Replaces this process, so that Ctrl-C and signals reach the server itself.
-    os.execv(command[0], command)
+    options = [f"--server.port={port}", f"--server.address={host}"]
+    options += [f"--server.headless={not can_open_browser()}".lower()]
+    sys.argv = ["streamlit", "run", "app.py", *options]
+    from streamlit.web.cli import main as streamlit
+
+    streamlit()
 
 
 if __name__ == "__main__":

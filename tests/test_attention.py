@@ -12,6 +12,7 @@ import posviz
 from posviz import ParameterError
 from posviz.attention import logits, weights
 from posviz.encodings.rotary import RotaryEncoding
+from posviz.results import RelativeRotation, Rotation
 
 
 def written_out(spec: Any, result: Any, q: np.ndarray, k: np.ndarray) -> np.ndarray:
@@ -63,6 +64,29 @@ def test_logits_equal_the_sum_written_out(link: str) -> None:
     q, k = np.random.default_rng(2).standard_normal((2, 6, 8))
     np.testing.assert_allclose(
         logits(result, q, k), written_out(spec, result, q, k), rtol=1e-12, atol=1e-13
+    )
+
+
+@pytest.mark.parametrize("layout", ["half_split", "interleaved"])
+def test_plain_distances_give_what_two_rotations_give(layout: Any) -> None:
+    positions = np.asarray([0.0, 3.0, 7.0])
+    facts: dict[str, Any] = {
+        "positions": positions,
+        "inv_freq": np.asarray([1.0, 0.1, 0.01]),
+        "attention_factor": 1.25,
+        "softmax_factor": 1.5,
+        "query_scale": np.asarray([1.0, 2.0, 3.0]),
+        "head_dim": 8,
+        "rotary_dim": 6,
+        "layout": layout,
+    }
+    distance = positions[:, None] - positions[None, :]
+    q, k = np.random.default_rng(5).standard_normal((2, 3, 8))
+    np.testing.assert_allclose(
+        logits(RelativeRotation(relative_distance=distance, **facts), q, k),
+        logits(Rotation(**facts), q, k),
+        rtol=1e-12,
+        atol=1e-13,
     )
 
 

@@ -93,6 +93,12 @@ def test_a_module_without_exactly_one_encoding_fails_loudly(add_module: AddModul
         posviz.catalog()
 
 
+def test_a_module_with_two_encodings_fails_loudly(add_module: AddModule) -> None:
+    add_module("twice", MADE_UP + "\nclass Second(Halved):\n    pass\n")
+    with pytest.raises(ImportError, match=r"twice must define one encoding; it defines 2\."):
+        posviz.catalog()
+
+
 def test_catalog_is_ordered_by_family_and_year() -> None:
     keys = [(encoding.family, encoding.year, encoding.id) for encoding in posviz.catalog()]
     assert keys == sorted(keys)

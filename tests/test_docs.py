@@ -14,7 +14,9 @@ from posviz import docs
 from posviz.catalog import catalog
 
 ROOT = Path(__file__).resolve().parent.parent
-DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [
+    path for folder in (".", "docs", "benchmarks") for path in sorted((ROOT / folder).glob("*.md"))
+]
 # Found by their text: a component of Streamlit can be imported only inside a server.
 MODULES = [
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
@@ -25,13 +27,14 @@ MODULES = [
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """A folder with the documents that have generated parts, as they are."""
+    """A folder with the documents that have generated parts, all of them fresh."""
     for path in docs.generated(ROOT):
         target = tmp_path / path.relative_to(ROOT)
         target.parent.mkdir(exist_ok=True)
         target.write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
     for path in [*(ROOT / "benchmarks").glob("*.md"), *(ROOT / "benchmarks").glob("*.json")]:
         (tmp_path / "benchmarks" / path.name).write_text(path.read_text(encoding="utf-8"))
+    docs.main([], root=tmp_path)
     return tmp_path
 
 
@@ -90,14 +93,14 @@ def python_blocks(path: Path) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```", path.read_text(encoding="utf-8"), re.M | re.S)
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_python_examples_run(path: Path) -> None:
     names: dict[str, object] = {}
     for block in python_blocks(path):
         exec(compile(block, path.name, "exec"), names)
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_make_targets_that_a_document_names_exist(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     code = re.findall(r"`([^`\n]+)`", text) + re.findall(r"^```sh\n(.*?)^```", text, re.M | re.S)
@@ -117,7 +120,7 @@ def test_the_readme_starts_with_the_two_commands() -> None:
     assert commands == ["make run", "make test"]
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_links_between_documents_lead_to_files(path: Path) -> None:
     targets = re.findall(r"\]\(([^)#\s]+)[^)]*\)", path.read_text(encoding="utf-8"))
     local = [target for target in targets if "://" not in target]

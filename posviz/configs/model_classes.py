@@ -62,6 +62,8 @@ class ModelClass:
     splits_heads: bool = False
     max_position_embeddings: int | None = None
     original_window: int | None = None
+    window_is_extended: bool = False
+    """Whether max_position_embeddings already includes the factor of type linear."""
     base_keys: tuple[str, ...] = ("rope_theta", "rotary_emb_base")
     partial_keys: tuple[str, ...] = ("partial_rotary_factor", "rotary_pct")
     softmax_correction: bool = False
@@ -105,6 +107,7 @@ def _facts(name: str) -> ModelClass:
         splits_heads=name in _SPLIT_HEADS,
         max_position_embeddings=_whole(table["max_position_embeddings"], name),
         original_window=_ORIGINAL_WINDOW.get(name),
+        window_is_extended=name.startswith("gemma3"),
         base_keys=own_names[:1] if own_names else ("rope_theta",),
         partial_keys=own_names[1:] if own_names else ("partial_rotary_factor",),
         softmax_correction=name in table["softmax_correction"],

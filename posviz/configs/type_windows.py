@@ -28,7 +28,14 @@ def put_windows(
     values["original_max_position_embeddings"] = original.value
     findings.row("original_max_position_embeddings", original.value, original.key)
     _factor_from_windows(rope, rope_type, values, original, context.window, findings)
-    check_windows(rope_type, values, original, context.window, findings)
+    check_windows(
+        rope_type,
+        values,
+        original,
+        context.window,
+        findings,
+        extended=context.facts.window_is_extended and rope_type == "linear",
+    )
     if rope_type == "longrope" and context.window is not None:
         values["max_position_embeddings"] = context.window.value
     elif rope_type == "longrope" and "scaling_factor" not in values:

@@ -61,7 +61,7 @@ def original_window(
     if found is not None:
         value = positive_whole(found, findings, "PV114")
         return None if value is None else Found(value, found.key)
-    return _fallback(rope_type, window, findings)
+    return _fallback(rope_type, facts, window, findings)
 
 
 def _of_dynamic(given: Found | None, window: Found | None, findings: Findings) -> Found | None:
@@ -78,11 +78,16 @@ def _of_dynamic(given: Found | None, window: Found | None, findings: Findings) -
     return Found(window.value, f"{window.key}, from which dynamic takes the trained length")
 
 
-def _fallback(rope_type: str, window: Found | None, findings: Findings) -> Found | None:
+def _fallback(
+    rope_type: str, facts: ModelClass, window: Found | None, findings: Findings
+) -> Found | None:
     if rope_type not in _READS_ORIGINAL:
         if window is None:
             return None
-        return Found(window.value, f"{window.key}: {rope_type} has no key for the trained window")
+        note = f"{rope_type} has no key for the trained window"
+        if facts.window_is_extended:
+            note += f", and that of {facts.name} is the extended one"
+        return Found(window.value, f"{window.key}: {note}")
     if window is None:
         _report_missing_window(rope_type, findings)
         return None
@@ -114,10 +119,12 @@ def check_windows(
     original: Found,
     window: Found | None,
     findings: Findings,
+    *,
+    extended: bool = False,
 ) -> None:
     """Contradictions between factor, original window and max_position_embeddings."""
     factor = values.get("scaling_factor")
-    if rope_type in ("yarn", "dynamic", "linear", "ntk") and factor is not None:
+    if rope_type in ("yarn", "dynamic", "linear", "ntk") and factor is not None and not extended:
         findings.row(
             "nominal_extended_context",
             _whole(factor * original.value),

@@ -80,5 +80,10 @@ class Encoding(BaseModel):
         return type(self)(**{**self.model_dump(), **values})
 
     @classmethod
+    def starting_values(cls, **known: Any) -> dict[str, Any]:
+        """Values to start from beside known ones, where declared defaults would not fit them."""
+        return {}
+
+    @classmethod
     def declarations(cls) -> tuple[Declaration, ...]:
         return declarations(cls)

@@ -61,6 +61,12 @@ class WindowRemapping(Remapping):
 
     window: Window = 1024
 
+    @classmethod
+    def starting_values(cls, **known: Any) -> dict[str, Any]:
+        """A quarter of the trained window, the lower end of what ReRoPE's author advises."""
+        trained = known.get("original_max_position_embeddings")
+        return {} if trained is None else {"window": max(1, trained // 4)}
+
     @property
     def stretch(self) -> float:
         """Tokens that one step of distance beyond the window stands for."""

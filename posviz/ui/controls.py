@@ -13,7 +13,7 @@ def control(
     *,
     name: str = "",
     label: str = "",
-    default: Any = None,
+    default: Any,
     auto: str = "",
 ) -> dict[str, Any]:
     """One control of the live board, as plain data.
@@ -28,7 +28,7 @@ def control(
         "unit": declaration.parameter.unit,
         "optional": declaration.optional,
         "auto": auto,
-        "default": as_sent(declaration, declaration.default if default is None else default),
+        "default": as_sent(declaration, default),
         "domain": declaration.domain,
     }
     if declaration.kind == "switch":

@@ -280,6 +280,18 @@ def test_negative_positions_take_no_logarithm() -> None:
     assert list(spec("log_n").encode([-5, -1, 0]).query_scale) == [1, 1, 1]
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_frequency_too_small_for_a_wavelength_has_an_infinite_one(dtype: Any) -> None:
+    bent = spec("power_basis?head_dim=8192&power=100").encode(np.asarray([0, 1], dtype=dtype))
+    assert np.isinf(bent.wavelengths[-1])
+    # Among the slow pairs are some whose frequency is not 0, but too small to divide by.
+    assert ((bent.inv_freq > 0) & np.isinf(bent.wavelengths)).any()
+    finite = np.isfinite(bent.wavelengths)
+    np.testing.assert_allclose(
+        bent.wavelengths[finite] * bent.inv_freq[finite], 2 * math.pi, rtol=1e-6
+    )
+
+
 def test_base_close_to_one_and_window_of_one() -> None:
     extreme = spec("yarn?base=1.0000000000000002&original_max_position_embeddings=1")
     assert np.isfinite(extreme.encode([0, 1, 100]).cos).all()

@@ -91,9 +91,10 @@ def _check_read_back(task: Task, settings: Settings) -> None:
         again = read_export(settings)
         for name, spec in task.specs.items():
             if spec is not None and not _rotates_alike(spec, again.spec(name)):
-                raise ExportError(
-                    f"{spec.title} cannot be written for {settings.title} and this model: its "
-                    f"class would read these settings as another rotation. {_reasons(again)}".strip()
+                raise refusal(
+                    spec,
+                    settings.title,
+                    f"these settings would be read as another rotation. {_reasons(again)}".strip(),
                 )
     except ConfigError as error:
         raise ExportError(f"These values cannot be written for {settings.title}: {error}") from None
@@ -107,22 +108,26 @@ def _rotates_alike(first: Any, second: Any) -> bool:
     if first.id == "longrope":
         # The lists are the same everywhere; when each is used is a note, not a refusal.
         first = first.with_values(switch="length")
-    trained = getattr(first, "original_max_position_embeddings", 1)
-    for length in (1, trained, trained + 1, 4 * trained):
-        one = first.encode([0.0, 1.0, 2.0], length=length)
-        two = second.encode([0.0, 1.0, 2.0], length=length)
-        same = (
-            type(one) is type(two)
-            and one.head_dim == two.head_dim
-            and one.layout == two.layout
-            and one.inv_freq.shape == two.inv_freq.shape
-            and np.allclose(one.inv_freq, two.inv_freq, rtol=1e-12, atol=0)
-            and np.isclose(one.attention_factor, two.attention_factor, rtol=1e-12, atol=0)
-            and np.isclose(one.softmax_factor, two.softmax_factor, rtol=1e-12, atol=0)
-        )
-        if not same:
-            return False
-    return True
+    trained = getattr(first, "original_max_position_embeddings", 4096)
+    positions = [0.0, 1.0, trained - 1.0, float(trained), 2.0 * trained]
+    return all(
+        _equal(first.encode(positions, length=length), second.encode(positions, length=length))
+        for length in (1, trained, trained + 1, 4 * trained)
+    )
+
+
+def _equal(one: Any, two: Any) -> bool:
+    names = ("inv_freq", "attention_factor", "softmax_factor", "query_scale", "relative_distance")
+    alike = type(one) is type(two) and one.head_dim == two.head_dim and one.layout == two.layout
+    return alike and all(
+        _close(getattr(one, name, None), getattr(two, name, None)) for name in names
+    )
+
+
+def _close(one: Any, two: Any) -> bool:
+    if one is None or two is None:
+        return one is two
+    return np.shape(one) == np.shape(two) and bool(np.allclose(one, two, rtol=1e-12, atol=0))
 
 
 __all__ = ["RUNTIMES", "ExportError", "Settings", "export", "read_export"]

@@ -6,7 +6,7 @@ from typing import Any
 
 from posviz.configs.errors import ExportError
 from posviz.configs.writers.merged import merged_config
-from posviz.configs.writers.rope_dict import published_ntk_base, refusal
+from posviz.configs.writers.rope_dict import changes_crossed_bounds, published_ntk_base, refusal
 from posviz.configs.writers.settings import Settings, Task, extended_length, length_notes
 from posviz.encodings.extension import yarn_magnitude
 from posviz.parameters import number_text
@@ -19,6 +19,7 @@ _REFUSALS = {
     "ntk_by_parts": _IN_FILE,
     "longrope": _IN_FILE,
     "p_rope": _IN_FILE,
+    "rope": _IN_FILE,
     "dynamic_ntk": "it has no dynamic NTK at run time; static NTK-aware scaling can be exported",
     "dynamic_linear": "its factor does not follow the length",
     "dynamic_yarn": "its factor does not follow the length",
@@ -72,7 +73,7 @@ def _base_keys(task: Task) -> dict[str, Any]:
 
 def _flags(spec: Any) -> dict[str, Any]:
     match spec.id:
-        case "rope":
+        case "rope" if not spec.is_proportional or spec.partial_rotary_factor == 1:
             return {"rope_scaling": "none", "rope_freq_base": spec.base}
         case "abf":
             return {"rope_scaling": "none", "rope_freq_base": spec.new_base}
@@ -92,6 +93,8 @@ def _flags(spec: Any) -> dict[str, Any]:
 
 
 def _self_extend(spec: Any) -> dict[str, Any]:
+    if spec.query_scaling:
+        raise refusal(spec, TITLE, "it does not scale the queries by their position")
     if spec.window % spec.group_size:
         raise refusal(
             spec,
@@ -130,6 +133,8 @@ def _refuse_yarn(spec: Any) -> None:
         raise refusal(spec, TITLE, "its ramp is linear in the pair index")
     if not spec.truncate:
         raise refusal(spec, TITLE, "it always rounds the bounds of the ramp (truncate true)")
+    if changes_crossed_bounds(spec, "step"):
+        raise refusal(spec, TITLE, "it makes a step of a ramp whose bounds cross")
     if spec.applies != "always":
         raise refusal(spec, TITLE, "it scales at every length, also within the trained window")
     if spec.softmax_correction or spec.softmax_magnitude(1) != 1:

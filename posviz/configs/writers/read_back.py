@@ -101,9 +101,12 @@ def _sglang_yarn(model: Model, written: Mapping[str, Any]) -> Model:
         values: dict[str, Any] = {}
         if written.get("extrapolation_factor") is not None:
             values["extrapolation_factor"] = float(written["extrapolation_factor"])
-        if written.get("attn_factor") is not None:
-            derived = spec.magnitude(1)  # type: ignore[attr-defined]
-            values["attention_factor"] = float(written["attn_factor"]) * derived
+        derived = spec.with_values(attention_factor=None)
+        times = written.get("attn_factor")
+        # attention_factor itself is not read by SGLang.
+        values["attention_factor"] = (
+            None if times is None else float(times) * derived.magnitude(1)  # type: ignore[attr-defined]
+        )
         return spec.with_values(**values)
 
     return _with_spec(model, changed)

@@ -80,7 +80,7 @@ def rope_dict(spec: Any, dialect: Dialect, *, with_partial: bool = False) -> dic
     if writer is None:
         raise refusal(spec, dialect.title, "it is no rope type")
     written = writer(spec, dialect)
-    if with_partial or spec.partial_rotary_factor != 1 or spec.id == "p_rope":
+    if with_partial or spec.partial_rotary_factor != 1 or written["rope_type"] == "proportional":
         written["partial_rotary_factor"] = spec.partial_rotary_factor
     return {
         "rope_type": written.pop("rope_type"),
@@ -91,11 +91,19 @@ def rope_dict(spec: Any, dialect: Dialect, *, with_partial: bool = False) -> dic
 
 def refusal(spec: Encoding, runtime: str, reason: str) -> ExportError:
     """The one form of a refused export."""
-    return ExportError(f"{spec.title} cannot be written for {runtime}: {reason}.")
+    return ExportError(f"{spec.title} cannot be written for {runtime}: {reason.rstrip('.')}.")
 
 
 def _rope(spec: Any, dialect: Dialect) -> dict[str, Any]:
-    return {"rope_type": "default"}
+    if not spec.is_proportional or spec.partial_rotary_factor == 1:
+        return {"rope_type": "default"}
+    _refuse_without_proportional(spec, dialect)
+    return {"rope_type": "proportional"}
+
+
+def _refuse_without_proportional(spec: Any, dialect: Dialect) -> None:
+    if not dialect.has_proportional:
+        raise refusal(spec, dialect.title, "the rope type proportional came with version 5")
 
 
 def _abf(spec: Any, dialect: Dialect) -> dict[str, Any]:
@@ -164,8 +172,7 @@ def _ntk_by_parts(spec: Any, dialect: Dialect) -> dict[str, Any]:
 
 
 def _p_rope(spec: Any, dialect: Dialect) -> dict[str, Any]:
-    if not dialect.has_proportional:
-        raise refusal(spec, dialect.title, "the rope type proportional came with version 5")
+    _refuse_without_proportional(spec, dialect)
     if spec.scaling_factor == 1:
         return {"rope_type": "proportional"}
     if dialect.title != "transformers":
@@ -244,10 +251,22 @@ def _refuse_yarn_switches(spec: Any, dialect: Dialect) -> None:
         )
     if spec.extrapolation_factor != 1 and not dialect.has_extrapolation_factor:
         raise refusal(spec, dialect.title, "it does not read extrapolation_factor")
+    if changes_crossed_bounds(spec, "backwards"):
+        raise refusal(
+            spec,
+            dialect.title,
+            "it runs a ramp whose bounds cross backwards, where this spec makes a step",
+        )
     if spec.applies != "always":
         raise refusal(
             spec, dialect.title, "it scales at every length, also within the trained window"
         )
+
+
+def changes_crossed_bounds(spec: Any, rule: str) -> bool:
+    """Whether another rule for crossed bounds would change a frequency of this spec."""
+    other = spec.with_values(crossed_bounds=rule)
+    return bool((other.frequencies(1) != spec.frequencies(1)).any())
 
 
 def _yarn_magnitude_keys(spec: Any, dialect: Dialect, written: dict[str, Any]) -> dict[str, Any]:
@@ -272,7 +291,9 @@ def _yarn_magnitude_keys(spec: Any, dialect: Dialect, written: dict[str, Any]) -
     if dialect.attention_key == "attention_factor":
         return keys | {"attention_factor": spec.attention_factor}
     derived = spec.with_values(attention_factor=None, mscale_rule="transformers").magnitude(1)
-    return keys | {dialect.attention_key: spec.attention_factor / derived}
+    # SGLang reads the product only; attention_factor beside it is for whoever reads the dict next.
+    keys[dialect.attention_key] = spec.attention_factor / derived
+    return keys | {"attention_factor": spec.attention_factor}
 
 
 _WRITERS: Mapping[str, Callable[[Any, Dialect], dict[str, Any]]] = {

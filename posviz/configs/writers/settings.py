@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from posviz.configs.errors import ExportError
@@ -87,6 +87,8 @@ def extended_length(task: Task) -> int | None:
         return task.target_length
     own = _own_length(task.spec)
     model_window: int | None = task.model.window if task.model is not None else None
+    if task.spec.id == "linear" and task.facts.window_is_extended:
+        return model_window
     if task.spec.id in ("yarn", "linear", "dynamic_ntk", "ntk_aware", "self_extend"):
         return own
     return task.window or model_window or own
@@ -97,12 +99,16 @@ def position_window(task: Task) -> int | None:
     spec = task.spec
     if spec.id == "longrope":
         return int(spec.max_position_embeddings)  # type: ignore[attr-defined]
-    if spec.id in ("dynamic_ntk", "linear"):
-        # Both take the trained window from here; vLLM multiplies it by the factor itself.
+    vllm_ntk = spec.id == "ntk_aware" and spec.variant == "vllm"  # type: ignore[attr-defined]
+    if spec.id in ("dynamic_ntk", "linear") or vllm_ntk:
+        # These take the trained window from here; vLLM multiplies it by the factor itself.
         return int(spec.original_max_position_embeddings)  # type: ignore[attr-defined]
     if task.window is not None:
         return task.window
-    return extended_length(task)
+    # A target below what the method covers limits the runtime, not the method.
+    by_method = extended_length(replace(task, target_length=None))
+    known = [length for length in (by_method, task.target_length) if length is not None]
+    return max(known, default=None)
 
 
 def _own_length(spec: Encoding) -> int | None:

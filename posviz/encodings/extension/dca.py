@@ -85,6 +85,14 @@ class Dca(Remapping):
         ),
     ] = "paper"
 
+    @classmethod
+    def starting_values(cls, **known: Any) -> dict[str, Any]:
+        """Chunks of 3L/4 and a window of L/8, as ChunkLlama's code sets them."""
+        trained = known.get("original_max_position_embeddings")
+        if trained is None or trained < 8:
+            return {}
+        return {"chunk_size": trained * 3 // 4, "local_window": trained // 8}
+
     def check_rules(self) -> None:
         super().check_rules()
         room = self.original_max_position_embeddings - self.chunk_size

@@ -122,6 +122,29 @@ class Longrope(Extension):
         ),
     ] = "length"
 
+    @classmethod
+    def starting_values(cls, **known: Any) -> dict[str, Any]:
+        """Lists for another number of pairs than the defaults have, and a window for the factor.
+
+        Lists are searched for each model, so there are none to take over: the short one starts at
+        1, the long one at the NTK-aware divisors s^(2i/(d-2)), with which the search itself starts.
+        """
+        values: dict[str, Any] = {}
+        share = known.get("partial_rotary_factor", 1.0)
+        dim = int(known.get("head_dim", 96) * share)
+        factor = known.get("scaling_factor") or 1.0
+        if "original_max_position_embeddings" in known:
+            values["max_position_embeddings"] = round(
+                known["original_max_position_embeddings"] * factor
+            )
+        if dim // 2 != len(PHI3_LONG_FACTOR):
+            pairs = range(dim // 2)
+            values["short_factor"] = (1.0,) * len(pairs)
+            values["long_factor"] = tuple(
+                round(float(factor ** (2 * i / max(1, dim - 2))), 6) for i in pairs
+            )
+        return values
+
     def check_rules(self) -> None:
         super().check_rules()
         for name in ("short_factor", "long_factor"):

@@ -25,6 +25,7 @@ from posviz.ui.context_extension.view import (
     checked,
     declaration_of,
     first_view,
+    method_values,
     rotating_layers,
 )
 
@@ -148,6 +149,11 @@ def write_address(view: View) -> dict[str, str]:
     for slot in SLOTS:
         if view.values[slot] != first.values[slot]:
             parameters[slot] = view.values[slot]
+    starts = {
+        slot: method_values(slot, chosen, view.values)
+        for slot, chosen in view.methods.items()
+        if chosen != first.values[slot]
+    }
     for name, value in view.values.items():
         if name in SLOTS or name in NO_PROFILES:
             continue
@@ -155,10 +161,9 @@ def write_address(view: View) -> dict[str, str]:
         if found is None:
             continue
         slot = name.partition(".")[0] if "." in name else ""
-        same_method = not slot or view.values[slot] == first.values[slot]
-        default = first.values[name] if same_method else found[0].default
-        if value != default:
-            parameters[name] = found[0].format(value)
+        if value == starts.get(slot, first.values)[name]:
+            continue
+        parameters[name] = found[0].format(value)
     for name in NO_PROFILES:
         if view.values[name]:
             parameters[name] = view.values[name]

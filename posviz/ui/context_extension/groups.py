@@ -17,6 +17,7 @@ from posviz.ui.context_extension.view import (
     View,
     declaration_of,
     first_view,
+    method_values,
     methods_on_offer,
     own_declarations,
     profile_of,
@@ -49,7 +50,9 @@ def _aim(view: View, first: View) -> dict[str, Any]:
         found = declaration_of(name, view.values)
         assert found is not None
         items.append(control(found[0], label=SHARED_LABELS[name], default=first.values[name]))
-    items.append(control(READING["target"], label="target length L′", auto=_auto_target(view)))
+    items.append(
+        control(READING["target"], default=None, label="target length L′", auto=_auto_target(view))
+    )
     return {"title": "Model and aim", "note": "shared by all methods", "items": items}
 
 
@@ -97,11 +100,12 @@ def _set_by(spec: RotaryEncoding) -> set[str]:
 def _own(view: View, first: View, slot: str, declaration: Declaration) -> dict[str, Any]:
     key = f"{slot}.{declaration.name}"
     same = first.values[slot] == view.values[slot]
+    start = first.values if same else method_values(slot, view.values[slot], view.values)
     return control(
         declaration,
         name=key,
         label=f"{slot.upper()} {declaration.name}",
-        default=first.values[key] if same else None,
+        default=start[key],
         auto=_auto(view, slot, declaration.name) if declaration.optional else "",
     )
 
@@ -159,11 +163,13 @@ def _cursor(view: View) -> dict[str, Any]:
     pairs = view.unscaled.pairs
     pair = control(READING["pair"], label="pair", default=pairs // 2)
     pair.update(slider=[0, pairs - 1], upper=pairs - 1, upper_included=True)
-    distance = control(READING["distance"], label="distance")
+    distance = control(READING["distance"], default=READING["distance"].default, label="distance")
     distance.update(slider=[1, max(2, view.target_length)])
-    position = control(READING["position"], label="position")
+    position = control(READING["position"], default=READING["position"].default, label="position")
     position.update(slider=[0, view.target_length], play=True)
-    needle = control(READING["needle"], label="needle weight at L")
+    needle = control(
+        READING["needle"], default=READING["needle"].default, label="needle weight at L"
+    )
     return {
         "title": "Cursor",
         "note": "click a plot to move it",

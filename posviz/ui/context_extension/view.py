@@ -16,6 +16,7 @@ from posviz.parameters import (
     Declaration,
     Parameter,
     ParameterError,
+    closest,
     declarations,
     parameter_error,
 )
@@ -234,12 +235,12 @@ def first_view(source: str, model: Model, layer_type: str | None = None) -> View
         "original_max_position_embeddings": given.get(
             "original_max_position_embeddings", model.trained_window or model.window or 4096
         ),
-        "scaling_factor": given.get("scaling_factor") or FACTOR_WHERE_THE_MODEL_HAS_NONE,
+        "scaling_factor": given.get("scaling_factor") or _implied_factor(model, extended),
         **{name: given[name] for name in HIDDEN},
     }
     values: dict[str, Any] = {**Reading().model_dump(), **shared, **NO_PROFILES}
     values.update(dict.fromkeys(SLOTS, OFF))
-    values.update(method_values("a", own.id if extended else "yarn"))
+    values.update(method_values("a", own.id if extended else "yarn", shared))
     if extended:
         values.update({f"a.{d.name}": given[d.name] for d in own_declarations(own.id)})
     pairs = int(given["head_dim"] * given["partial_rotary_factor"]) // 2
@@ -247,9 +248,20 @@ def first_view(source: str, model: Model, layer_type: str | None = None) -> View
     return View(source, model, layer, values)
 
 
-def method_values(slot: str, encoding_id: str) -> dict[str, Any]:
-    """A slot's encoding and the defaults of its own parameters."""
-    own = {} if encoding_id == OFF else {d.name: d.default for d in own_declarations(encoding_id)}
+def _implied_factor(model: Model, extended: bool) -> float:
+    """The factor of a model that names none: by its two windows where it is extended already."""
+    if extended and model.window and model.trained_window and model.window > model.trained_window:
+        return model.window / model.trained_window
+    return FACTOR_WHERE_THE_MODEL_HAS_NONE
+
+
+def method_values(slot: str, encoding_id: str, known: Mapping[str, Any]) -> dict[str, Any]:
+    """A slot's encoding and what its own parameters start from, next to the shared ones."""
+    if encoding_id == OFF:
+        return {slot: OFF}
+    shared = {name: known[name] for name in SHARED + HIDDEN}
+    fitting = get(encoding_id).starting_values(**shared)
+    own = {d.name: fitting.get(d.name, d.default) for d in own_declarations(encoding_id)}
     return {slot: encoding_id, **{f"{slot}.{name}": value for name, value in own.items()}}
 
 
@@ -281,28 +293,44 @@ def declaration_of(name: str, values: Mapping[str, Any]) -> tuple[Declaration, s
 def changed(view: View, sent: Mapping[str, Any]) -> tuple[View, list[ParameterError]]:
     """The view with the values that came from the board or an address.
 
-    Slots come first, since they decide which parameters exist. A value that cannot be used is
-    reported and the one before it stays.
+    Shared values come first, since a method starts from them; then the methods, since they decide
+    which parameters exist. A value that cannot be used is reported and the one before it stays.
     """
     errors: list[ParameterError] = []
     values = dict(view.values)
+    _take(values, {name: sent[name] for name in SHARED if name in sent}, errors)
+    _take_methods(values, sent, errors)
+    set_by_profile: dict[str, Any] = {}
+    for slot in SLOTS:
+        set_by_profile.update(_of_profile(slot, values, sent.get(f"{slot}.{PROFILE}")))
+    values.update(set_by_profile)
+    taken = {*SHARED, *SLOTS, *set_by_profile}
+    _take(values, {name: raw for name, raw in sent.items() if name not in taken}, errors)
+    return replace(view, values=values), errors
+
+
+def _take_methods(
+    values: dict[str, Any], sent: Mapping[str, Any], errors: list[ParameterError]
+) -> None:
     offered = methods_on_offer()
     for slot in SLOTS:
         chosen = sent.get(slot, values[slot])
         if chosen == values[slot]:
             continue
         if chosen != OFF and chosen not in offered:
-            errors.append(ParameterError(f"Slot {slot.upper()}: there is no method {chosen!r}."))
+            hint = closest(str(chosen), list(offered))
+            errors.append(
+                ParameterError(f"Slot {slot.upper()}: there is no method {chosen!r}; {hint}.")
+            )
             continue
-        values = {k: v for k, v in values.items() if not k.startswith(f"{slot}.")}
-        values.update(method_values(slot, str(chosen)))
-    set_by_profile: dict[str, Any] = {}
-    for slot in SLOTS:
-        set_by_profile.update(_of_profile(slot, values, sent.get(f"{slot}.{PROFILE}")))
-    values.update(set_by_profile)
+        for name in [name for name in values if name.startswith(f"{slot}.")]:
+            del values[name]
+        values.update(method_values(slot, str(chosen), values))
+
+
+def _take(values: dict[str, Any], sent: Mapping[str, Any], errors: list[ParameterError]) -> None:
+    """Put typed values in place; names that belong to nothing here are left to the caller."""
     for name, raw in sent.items():
-        if name in SLOTS or name in set_by_profile:
-            continue
         if name in NO_PROFILES:
             values[name] = str(raw)
             continue
@@ -313,7 +341,6 @@ def changed(view: View, sent: Mapping[str, Any]) -> tuple[View, list[ParameterEr
             values[name] = as_typed(found[0], found[1], raw)
         except ParameterError as error:
             errors.append(error)
-    return replace(view, values=values), errors
 
 
 def _of_profile(slot: str, values: Mapping[str, Any], name: Any) -> dict[str, Any]:

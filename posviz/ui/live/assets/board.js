@@ -69,10 +69,11 @@ class Board {
     window.addEventListener('resize', this.clear);
   }
 
-  // What sticks to the top must stay below Streamlit's own header, which lies over the page.
+  // What sticks to the top must stay below Streamlit's own header, which lies over the page when
+  // it has something to show.
   clearHeader() {
     const header = document.querySelector('[data-testid="stHeader"]');
-    this.root.style.setProperty('--pv-top', `${header ? header.offsetHeight : 0}px`);
+    this.root.style.setProperty('--pv-top', `${header?.childElementCount ? header.offsetHeight : 0}px`);
   }
 
   // --- Python → browser

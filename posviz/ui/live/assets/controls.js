@@ -156,7 +156,7 @@ function number(control, commit, play) {
     }
     if (auto) auto.checked = out;
     box.disabled = Boolean(auto) && out;
-    box.placeholder = out ? control.auto || 'left out' : '';
+    box.placeholder = out ? 'auto' : '';
     if (!keepBox) { box.value = exact(value); box.removeAttribute('aria-invalid'); }
   };
   const take = (next) => { value = next; if (next !== null) last = next; item.say(''); paint(); commit(next); };

@@ -7,6 +7,8 @@ import { Formula } from './formula.js';
 import { shown } from './numbers.js';
 import { resolve, themedLayout } from './theme.js';
 
+// A picture is drawn outside the page, where the page's own fonts are not at hand.
+const EXPORT_FONT = 'Arial, Helvetica, sans-serif';
 const CONFIG = { displayModeBar: false, responsive: false, doubleClick: 'reset', showTips: false };
 
 export class Panel {
@@ -34,7 +36,7 @@ export class Panel {
       this.button('PNG', 'Save as PNG', () => this.export('png')),
       this.button('SVG', 'Save as SVG', () => this.export('svg')),
       this.button('CSV', 'Save the numbers as CSV', () => board.act({ csv: this.id })));
-    this.root = el('section', { class: 'pv-panel', role: 'figure', 'data-panel': id, 'data-rev': 0 },
+    this.root = el('figure', { class: 'pv-panel', 'data-panel': id, 'data-rev': 0 },
       el('header', {}, el('div', { class: 'pv-heads' }, this.title, this.subtitle), tools), this.notes, this.failure, this.stage, this.legend, this.more);
     this.listen();
   }
@@ -257,7 +259,7 @@ export class Panel {
     const { data, layout } = this.figure(), { theme, Plotly } = this.board;
     const full = this.plot._fullLayout;
     for (const name of Object.keys(full)) if (/^[xy]axis\d*$/.test(name) && layout[name]) layout[name].range = [...full[name].range];
-    Object.assign(layout, { paper_bgcolor: theme.background, showlegend: true, legend: { orientation: 'h', y: -0.22 }, width: 900, height: 520, autosize: false,
+    Object.assign(layout, { paper_bgcolor: theme.background, showlegend: true, legend: { orientation: 'h', y: -0.22 }, font: { ...layout.font, family: EXPORT_FONT }, width: 900, height: 520, autosize: false,
       title: { text: this.sent.title, x: 0.02, subtitle: { text: this.sent.subtitle || '' } }, margin: { ...layout.margin, t: 70, b: 90 } });
     const url = await Plotly.toImage({ data, layout }, { format, width: 900, height: 520, scale: format === 'png' ? 2 : 1 });
     saveUrl(`${this.id}.${format}`, url);

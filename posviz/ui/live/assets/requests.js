@@ -1,7 +1,8 @@
 // Asks Python, with at most one request in flight. What was asked meanwhile goes out as one
 // request when the reply is there: the newest values win, older ones are never sent.
 
-const PATIENCE = 5000; // ms without a reply before it is asked again
+const SAID = 3000; // ms without a reply before the page says that it waits
+const PATIENCE = 5000; // … before it asks again
 
 export class Requests {
   // `build(action)` makes the request, `send(request)` hands it over, `wait(state)` tells the page.
@@ -16,33 +17,36 @@ export class Requests {
   go() {
     if (this.flight || this.closed || !(this.dirty || this.actions.length)) return;
     this.dirty = false;
+    this.wait('busy');
     this.dispatch(this.actions.shift() ?? null, PATIENCE);
   }
 
   dispatch(action, patience) {
     const seq = ++this.seq;
-    this.flight = { seq, action, timer: setTimeout(() => this.late(patience), patience) };
-    this.wait('busy');
+    this.flight = { seq, action, timers: [setTimeout(() => this.wait('late'), SAID), setTimeout(() => this.again(patience), patience)] };
     this.send({ ...this.build(), seq, action });
   }
 
-  late(patience) {
+  again(patience) {
     const { action } = this.flight;
-    this.wait('late');
+    this.rest();
     this.dirty = false;
     this.dispatch(action, Math.min(60000, patience * 2)); // a longer wait each time: a slow run must be able to end
-    this.wait('late');
+  }
+
+  rest() {
+    for (const timer of this.flight?.timers || []) clearTimeout(timer);
+    this.flight = null;
   }
 
   // A reply is here: true when it answers the newest request.
   answered(stamp) {
     if (this.flight && stamp < this.flight.seq) return false;
-    if (this.flight) clearTimeout(this.flight.timer);
-    this.flight = null;
+    this.rest();
     this.seq = Math.max(this.seq, stamp);
     this.wait(this.dirty || this.actions.length ? 'busy' : 'idle');
     return true;
   }
 
-  close() { this.closed = true; if (this.flight) clearTimeout(this.flight.timer); }
+  close() { this.closed = true; this.rest(); }
 }

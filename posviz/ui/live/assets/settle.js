@@ -43,6 +43,7 @@ export class Settler {
     if (this.closed) return;
     if (this.moving()) return; // the reply brings us back
     this.moved = 0;
+    this.board.clearHeader();
     this.board.writeAddress();
     this.run();
   }
