@@ -8,6 +8,7 @@ import streamlit as st
 
 from posviz import configs
 from posviz.configs import ConfigError, Model
+from posviz.parameters import is_finite_number, number_text
 from posviz.ui import live
 from posviz.ui.context_extension.address import (
     model_of,
@@ -101,6 +102,9 @@ def _own_configuration(session: Session) -> None:
     if not st.button("Read it", type="primary"):
         return
     raw: Any = upload.getvalue() if upload is not None else text
+    if not raw.strip():
+        st.error("There is nothing to read: the text is empty. Paste a config.json or choose one.")
+        return
     try:
         model = configs.read(raw)
     except ConfigError as error:
@@ -144,13 +148,19 @@ def _what_was_read(session: Session) -> None:
 _SHOW = {"error": st.error, "warn": st.warning, "info": st.info}
 
 
+def _value_text(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(_value_text(part) for part in value)
+    return number_text(value) if is_finite_number(value) else str(value)
+
+
 def _rows(model: Model) -> list[dict[str, str]]:
     several = len(model.layer_types) > 1
     return [
         {
             **({"layer type": row.layer_type or "all"} if several else {}),
             "name": row.name,
-            "value": str(row.value),
+            "value": _value_text(row.value),
             "origin": row.origin,
         }
         for row in model.resolved
