@@ -162,7 +162,7 @@ def _dual(
                 label,
                 inner,
                 base_keys=(base_key,) if base_key else (),
-                per_layer=bool(labels),
+                per_layer=True,
                 outer=parameters,
                 base_default=None if default is None else Found(default, facts.origin),
             )

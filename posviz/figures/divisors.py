@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from posviz.figures.spec import FigureSpec, Series, axis, curve, figure, layout, log_range
+from posviz.figures.spec import FigureSpec, Series, curve, figure, layout, log_axis
 from posviz.figures.wavelengths import bands, pair_axis
 from posviz.measures import Spectrum
 
@@ -39,7 +39,7 @@ def divisors(series: Sequence[Series[Spectrum]]) -> FigureSpec:
         traces,
         layout(
             pair_axis(series),
-            axis("f / f′", type="log", range=log_range(low / 1.1, high * 1.15)),
+            log_axis("f / f′", low / 1.1, high * 1.15),
             shapes=bands(series),
         ),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from posviz.figures.spec import FigureSpec, Series, axis, curve, figure, layout, log_range
+from posviz.figures.spec import FigureSpec, Series, axis, curve, figure, layout, log_axis
 from posviz.figures.wavelengths import length_levels
 from posviz.measures import Needle
 
@@ -39,7 +39,7 @@ def needle(
     return FigureSpec(
         traces,
         layout(
-            axis("context length (tokens)", type="log", range=log_range(first, last)),
+            log_axis("context length (tokens)", first, last),
             axis("weight of the needle", range=[-0.03, 1.03]),
             levels=length_levels(trained_length, target_length, across="x"),
         ),

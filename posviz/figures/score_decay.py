@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from posviz.figures import theme
-from posviz.figures.spec import FigureSpec, Series, axis, curve, figure, layout, log_range
+from posviz.figures.spec import FigureSpec, Series, axis, curve, figure, layout, log_axis
 from posviz.figures.wavelengths import length_levels
 from posviz.measures import ScoreDecay, thin
 
@@ -51,7 +51,7 @@ def score_decay(
     return FigureSpec(
         traces,
         layout(
-            axis("distance (tokens)", type="log", range=log_range(0.9, max(target_length, 2))),
+            log_axis("distance (tokens)", 0.9, max(target_length, 2)),
             axis("score", range=[min(bottom, -0.1) - 0.05, max(top, 1.0) + 0.05], zeroline=True),
             levels=length_levels(trained_length, target_length, across="x")[:1],
         ),

@@ -93,9 +93,11 @@ def axis(title: str, **more: Any) -> dict[str, Any]:
     return {"title": {"text": title}, "automargin": False, **more}
 
 
-def log_range(low: float, high: float) -> list[float]:
-    """A log axis' range, in the powers of ten that plotly wants."""
-    return [float(np.log10(low)), float(np.log10(high))]
+def log_axis(title: str, low: float, high: float, **more: Any) -> dict[str, Any]:
+    """A log axis from ``low`` to ``high``; only decades are labelled where there are several."""
+    ends = [float(np.log10(low)), float(np.log10(high))]
+    ticks = {"dtick": 1} if ends[1] - ends[0] > 1.5 else {}
+    return axis(title, type="log", range=ends, **ticks, **more)
 
 
 def level(

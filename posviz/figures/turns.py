@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from posviz.figures import theme
-from posviz.figures.spec import FigureSpec, Series, axis, curve, figure, layout, level, log_range
+from posviz.figures.spec import FigureSpec, Series, curve, figure, layout, level, log_axis
 from posviz.figures.wavelengths import pair_axis
 from posviz.measures import Spectrum
 
@@ -56,7 +56,7 @@ def turns(
         traces,
         layout(
             pair_axis(series),
-            axis("full turns", type="log", range=log_range(min(low, 0.5) / 1.5, values.max() * 2)),
+            log_axis("full turns", min(low, 0.5) / 1.5, float(values.max()) * 2),
             levels=[level(1.0, "one full turn", across="y", log=True)],
             shapes=_unfinished(baseline),
         ),

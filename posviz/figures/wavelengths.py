@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from posviz.figures import theme
-from posviz.figures.spec import FigureSpec, Series, axis, curve, figure, layout, level, log_range
+from posviz.figures.spec import FigureSpec, Series, axis, curve, figure, layout, level, log_axis
 from posviz.measures import BANDS, Spectrum
 
 
@@ -42,7 +42,7 @@ def wavelengths(
         traces,
         layout(
             pair_axis(series),
-            axis("tokens per turn", type="log", range=log_range(low / 1.3, high * 2)),
+            log_axis("tokens per turn", low / 1.3, high * 2),
             levels=length_levels(trained_length, target_length, across="y"),
             shapes=bands(series),
         ),

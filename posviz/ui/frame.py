@@ -15,6 +15,14 @@ PAGES = {
 }
 
 
+# Streamlit leaves six lines of air above a wide page and one between every two elements.
+_TIGHTER = """<style>
+[data-testid="stMainBlockContainer"] { padding-top: 2.2rem; padding-bottom: 2rem; }
+[data-testid="stMainBlockContainer"] h1 { font-size: 1.9rem; padding: 0.2rem 0; }
+[data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] { gap: 0.6rem; }
+</style>"""
+
+
 def open_page(title: str) -> None:
     """Set the page up; must be the first statement of a page."""
     st.set_page_config(
@@ -24,6 +32,7 @@ def open_page(title: str) -> None:
         initial_sidebar_state="collapsed",
     )
     _settle_collector()
+    st.html(_TIGHTER)
     with st.container(horizontal=True, vertical_alignment="center", key="posviz-navigation"):
         st.markdown("**PosViz**", width="content")
         for path, label in PAGES.items():

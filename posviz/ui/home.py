@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 
@@ -29,7 +29,7 @@ WAYS_IN: tuple[tuple[str, str, str, dict[str, str]], ...] = (
         "Bring a config.json. See every number that it resolves to, move base, factor, beta_fast "
         "and beta_slow, and take away settings for transformers, vLLM, SGLang and llama.cpp.",
         "Qwen 2.5 with YaRN",
-        {},
+        {"model": "qwen2.5-7b-yarn"},
     ),
     (
         "Check it",
@@ -50,7 +50,7 @@ def show() -> None:
         "implementation, and shows what they do."
     )
     st.plotly_chart(
-        _picture(),
+        _picture("dark" if st.context.theme.type == "dark" else "light"),
         key="home-picture",
         height=380,
         alt="Wavelength of each of the 64 rotary pairs of Llama 2, plain and with YaRN, against "
@@ -71,8 +71,7 @@ def show() -> None:
             st.page_link(PAGE, label=f"Open: {label}", query_params=address, icon="➡️")
 
 
-@st.cache_data(show_spinner=False)
-def _picture() -> Figure:
+def _picture(mode: Literal["light", "dark"]) -> Figure:
     chosen = {
         "plain RoPE": (None, "rope"),
         "YaRN, 16 times longer": (0, "yarn?scaling_factor=16"),
@@ -82,7 +81,8 @@ def _picture() -> Figure:
         for label, (slot, link) in chosen.items()
         if isinstance(spec := parse(link), RotaryEncoding)
     ]
-    figure = figures.wavelengths(series, trained_length=TRAINED, target_length=TARGET)
+    drawn = figures.wavelengths.build(series, trained_length=TRAINED, target_length=TARGET)
+    figure = drawn.figure(mode)
     return figure.update_layout(
         showlegend=True, legend={"x": 0.01, "y": 0.99, "bgcolor": "rgba(0,0,0,0)"}
     )

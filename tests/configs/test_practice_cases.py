@@ -92,7 +92,7 @@ def test_a_padded_table_names_its_usable_positions() -> None:
     assert value(model, "usable_positions") == 510
     assert value(model, "first_position_id") == 4
     assert "padding index 3" in texts(model.messages)
-    with pytest.raises(configs.ConfigError, match="does not rotate.*510 positions"):
+    with pytest.raises(configs.ConfigError, match=r"does not rotate.*510 positions"):
         model.spec()
 
 

@@ -275,3 +275,17 @@ def test_every_resolved_row_has_an_origin_in_words() -> None:
         for row in configs.read(preset.config).resolved:
             assert row.origin
             assert row.name
+
+
+def test_truncate_of_a_model_with_two_bases_has_no_effect() -> None:
+    scaling = {**YARN, "truncate": False}
+    model = read(model_type="gemma3_text", head_dim=256, rope_scaling=scaling)
+    assert model.spec().truncate is True  # type: ignore[attr-defined]
+    assert codes(model)["PV160"] == "warn"
+
+
+def test_a_head_that_does_not_divide_evenly_is_rounded_down_aloud() -> None:
+    model = read(hidden_size=2060, num_attention_heads=32)
+    assert model.rotation().head_dim == 64
+    assert codes(model) == {"PV143": "warn"}
+    assert "rounded down to 64" in model.messages[0].text

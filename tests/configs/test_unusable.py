@@ -251,3 +251,8 @@ def test_no_configuration_raises_anything_but_a_config_error(config: dict[str, A
 def test_no_text_raises_anything_but_a_config_error(text: str) -> None:
     with pytest.raises(configs.ConfigError):
         configs.read(text)
+
+
+def test_every_code_s_meaning_is_a_sentence() -> None:
+    assert all(text.endswith(".") for text in CODES.values())
+    assert all(len(code) == 5 and code.startswith("PV") for code in CODES)
