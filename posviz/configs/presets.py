@@ -10,7 +10,6 @@ from importlib.resources import files
 from typing import Any
 
 from posviz.configs.errors import ConfigError
-from posviz.configs.reader import read
 from posviz.parameters import closest
 
 
@@ -21,7 +20,8 @@ class Preset:
     Attributes
     ----------
     id, name, family : short and stable; as its authors call it; for lists.
-    window, trained_window : max_position_embeddings and the original length, in tokens.
+    window, trained_window : max_position_embeddings and the original length, in tokens, as the
+        reader gives them; they stand in the file so that a list needs no reading.
     config : what :func:`posviz.configs.read` takes.
     source : the public model that the fields are from.
     """
@@ -37,9 +37,9 @@ class Preset:
 
 @functools.cache
 def presets() -> tuple[Preset, ...]:
-    """All presets, by family and name; the numbers come from the reader."""
+    """All presets, by family and name."""
     text = (files("posviz.configs") / "presets.json").read_text(encoding="utf-8")
-    found = [_preset(entry) for entry in json.loads(text)]
+    found = [Preset(**entry) for entry in json.loads(text)]
     return tuple(sorted(found, key=lambda preset: (preset.family, preset.name)))
 
 
@@ -49,18 +49,3 @@ def preset(preset_id: str) -> Preset:
     if preset_id not in by_id:
         raise ConfigError(f"There is no preset {preset_id!r}; {closest(preset_id, list(by_id))}.")
     return by_id[preset_id]
-
-
-def _preset(entry: Mapping[str, Any]) -> Preset:
-    model = read(entry["config"])
-    if model.window is None or model.trained_window is None:
-        raise ValueError(f"preset {entry['id']} has no window")
-    return Preset(
-        id=entry["id"],
-        name=entry["name"],
-        family=entry["family"],
-        window=model.window,
-        trained_window=model.trained_window,
-        config=entry["config"],
-        source=entry["source"],
-    )

@@ -52,3 +52,9 @@ def test_an_unknown_preset_names_the_closest() -> None:
         configs.ConfigError, match=r"no preset 'llama-3\.1'; closest: .*llama-3\.1-8b"
     ):
         preset("llama-3.1")
+
+
+def test_the_windows_in_the_list_are_those_that_the_reader_gives() -> None:
+    for item in configs.presets():
+        model = configs.read(item.config)
+        assert (item.window, item.trained_window) == (model.window, model.trained_window), item.id

@@ -1,4 +1,4 @@
-"""Data read back from the figures must be the measures' numbers, under axes that name their unit."""
+"""Figures hold the numbers of the measures, under axes that name their unit."""
 
 import numpy as np
 import pytest

@@ -57,9 +57,9 @@ def test_choosing_a_preset_opens_its_own_method():
 
 def test_every_resolved_number_stands_in_the_table_with_its_origin():
     app = opened(PAGE, model="llama-3.1-8b")
-    table = app.table[0].value
-    row = table[table["name"] == "base"]
-    assert list(row["value"]) == ["500000"]
+    table = next(one.proto.body for one in app.get("html") if "posviz-resolved" in one.proto.body)
+    assert "<td>base</td><td>500000</td><td>rope_theta</td>" in table
+    assert "<td>head_dim</td><td>128</td><td>hidden_size / num_attention_heads = 4096 / 32" in table
 
 
 def test_a_pasted_configuration_is_read_and_its_messages_are_shown():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import Any
 
 import streamlit as st
@@ -142,7 +143,7 @@ def _what_was_read(session: Session) -> None:
     with st.expander(
         f"What the configuration says: {len(model.resolved)} numbers and their origin"
     ):
-        st.table(_rows(model))
+        st.html(_table(model))
 
 
 _SHOW = {"error": st.error, "warn": st.warning, "info": st.info}
@@ -154,14 +155,32 @@ def _value_text(value: Any) -> str:
     return number_text(value) if is_finite_number(value) else str(value)
 
 
-def _rows(model: Model) -> list[dict[str, str]]:
+def _table(model: Model) -> str:
+    """Name, value and origin of every number. Streamlit's own table would import pandas for it."""
     several = len(model.layer_types) > 1
-    return [
-        {
-            **({"layer type": row.layer_type or "all"} if several else {}),
-            "name": row.name,
-            "value": _value_text(row.value),
-            "origin": row.origin,
-        }
+    titles = [*(["layer type"] if several else []), "name", "value", "origin"]
+    rows = [
+        [
+            *([row.layer_type or "all"] if several else []),
+            row.name,
+            _value_text(row.value),
+            row.origin,
+        ]
         for row in model.resolved
     ]
+    head = "".join(f"<th>{title}</th>" for title in titles)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+    )
+    return f"{_TABLE_STYLE}<table class='posviz-resolved'><tr>{head}</tr>{body}</table>"
+
+
+_TABLE_STYLE = """<style>
+.posviz-resolved { border-collapse: collapse; font-size: 0.875rem; width: 100%; }
+.posviz-resolved th, .posviz-resolved td {
+  text-align: left; vertical-align: top; padding: 0.2rem 0.8rem 0.2rem 0;
+  border-bottom: 1px solid color-mix(in srgb, currentColor 14%, transparent);
+  overflow-wrap: anywhere;
+}
+.posviz-resolved th { font-weight: 600; }
+</style>"""
