@@ -40,6 +40,8 @@ class Spectrum:
     band : 0 kept (divisor 1), 2 divided (divisor full_divisor, unless that is 1), 1 blended (all
         others); equal means to a relative 1e-12.
     kept, blended, divided : how many pairs are in each band.
+    kept_share : γ in f' = γ·f + (1-γ)·f/s with s the full divisor: 1 where a pair is kept, 0 where
+        it is divided. For a ramp method this is the ramp itself.
     turns_trained : full turns of the trained frequency within the trained window, L·f/2π.
     turns_target : full turns with the method within the largest distance that its rotation sees at
         this length: the length itself, or less where the method remaps distances.
@@ -59,6 +61,7 @@ class Spectrum:
     kept: int
     blended: int
     divided: int
+    kept_share: Floats
     turns_trained: Floats
     turns_target: Floats
     unfinished: NDArray[np.bool_]
@@ -97,6 +100,7 @@ def spectrum(spec: RotaryEncoding, *, length: int, trained_length: int) -> Spect
         kept=int(counts[0]),
         blended=int(counts[1]),
         divided=int(counts[2]),
+        kept_share=frozen(_kept_share(divisor, full)),
         turns_trained=frozen(turns_trained),
         turns_target=frozen(turns_target),
         unfinished=frozen(unfinished),
@@ -104,6 +108,13 @@ def spectrum(spec: RotaryEncoding, *, length: int, trained_length: int) -> Spect
         unfinished_count=int(np.count_nonzero(unfinished)),
         beyond_count=int(np.count_nonzero(beyond > 1)),
     )
+
+
+def _kept_share(divisor: Floats, full: float) -> Floats:
+    """γ = (1/divisor - 1/s) / (1 - 1/s); 1 everywhere when nothing is divided."""
+    if full == 1:
+        return np.ones_like(divisor)
+    return (1 / divisor - 1 / full) / (1 - 1 / full)
 
 
 def _ratio(over: Floats, under: Floats) -> Floats:

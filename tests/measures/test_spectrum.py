@@ -111,3 +111,17 @@ def test_faster_pairs_count_their_full_divisor_below_one() -> None:
     found = spectrum(Faster(), length=4096, trained_length=4096)
     assert found.full_divisor == 0.5
     assert (found.kept, found.blended, found.divided) == (54, 0, 10)
+
+
+def test_kept_share_is_the_ramp_that_the_paper_and_its_code_print_at_pair_33():
+    # Facts S11: at i = 33 the ramp in turns gives 0.1498, the ramp in the pair index 0.5.
+    for link, expected in (("yarn?ramp=turns", 0.1498), ("yarn", 0.5)):
+        result = spectrum(posviz.parse(link), length=65536, trained_length=4096)
+        assert result.kept_share[33] == pytest.approx(expected, abs=5e-5)
+
+
+def test_kept_share_is_0_everywhere_for_interpolation_and_1_where_nothing_changes():
+    squeezed = spectrum(posviz.parse("linear"), length=65536, trained_length=4096)
+    assert np.all(squeezed.kept_share == 0)
+    same = spectrum(posviz.parse("rope"), length=65536, trained_length=4096)
+    assert np.all(same.kept_share == 1)

@@ -122,6 +122,14 @@ def test_address_of_the_first_view_is_empty_and_names_only_what_was_changed():
         ({"pair": "64"}, "pair must be below the number of pairs, 64; got 64"),
         ({"target": "0"}, "target must be a whole number of at least 1"),
         ({"needle": "1"}, "needle must be a number above 0 and below 1"),
+        (
+            {"original_max_position_embeddings": "1"},
+            "original_max_position_embeddings must be at least 2 to be drawn",
+        ),
+        (
+            {"head_dim": "8192", "target": "4194304"},
+            "pairs times target length must be at most 268,435,456",
+        ),
         ({"scaling_factor": "10000"}, "the target length must be at most 4,194,304"),
         ({"head_dim": "65"}, "head_dim and partial_rotary_factor must give an even number"),
         ({"layer": "sliding_attention"}, "there is no layer type 'sliding_attention'"),

@@ -143,6 +143,7 @@ def divisors(at: Scene) -> Panel:
         "trained": by_pair(lead.trained_inv_freq),
         "inv_freq": by_pair(lead.inv_freq),
         "divisor": by_pair(lead.divisor),
+        "kept": by_pair(lead.kept_share),
         "pair": by_pair(lead.pairs),
     }
     return Panel("divisors", figures.divisors, "pair", figures.divisors.build(series), slots, [])

@@ -34,6 +34,8 @@ NO_PROFILES = {"profile_a": "", "profile_b": ""}
 """Names of the two implementations compared; empty means the page's own choice."""
 FACTOR_WHERE_THE_MODEL_HAS_NONE = 4.0
 LONGEST_TARGET = 1 << 22
+MOST_COSINES = 1 << 28
+"""Work per curve that one person may ask of a server that a class shares."""
 
 
 class Reading(BaseModel):
@@ -370,10 +372,20 @@ def checked(view: View) -> View:
             f"{Reading.title}: pair must be below the number of pairs, {pairs}; "
             f"got {view.values['pair']}."
         )
+    if view.trained_length < 2:
+        raise ParameterError(
+            f"{Reading.title}: original_max_position_embeddings must be at least 2 to be drawn; "
+            f"got {view.trained_length}."
+        )
     if view.target_length > LONGEST_TARGET:
         raise ParameterError(
             f"{Reading.title}: the target length must be at most {LONGEST_TARGET:,}; got "
             f"{view.target_length:,}. Lower the scaling factor or the trained window, or set the "
             "target length by hand."
+        )
+    if pairs * view.target_length > MOST_COSINES:
+        raise ParameterError(
+            f"{Reading.title}: pairs times target length must be at most {MOST_COSINES:,}; got "
+            f"{pairs:,} × {view.target_length:,}. Lower head_dim or the target length."
         )
     return view
