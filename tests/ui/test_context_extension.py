@@ -54,7 +54,8 @@ def test_every_preset_opens_with_an_extension_and_fills_every_panel(preset_id):
     assert len(at.methods) == 2
     for _, make in board_panels(at).values():
         made = make(at)
-        assert all(np.isfinite(one["y"]).any() for one in made.figure.data)
+        drawn = (one.get("z", one["y"]) for one in made.figure.data)
+        assert all(np.isfinite(numbers).any() for numbers in drawn)
 
 
 @pytest.mark.parametrize("preset_id", PRESETS)
@@ -262,6 +263,18 @@ def test_csv_has_the_drawn_numbers_in_full_precision():
     assert rows[63]["series"] == "unscaled RoPE"
     spec = posviz.parse("rope")
     assert float(rows[63]["tokens per turn"]) == spec.encode([0.0]).wavelengths[63]
+
+
+def test_csv_of_the_map_is_a_table_of_queries_and_keys():
+    session = Session(opened(target="512"))
+    reply = answer(session, None)
+    reply = answer(session, {**asked(reply, 1), "action": {"csv": "score_map"}})
+    rows = list(csv.reader(io.StringIO(reply["download"]["text"])))
+    assert len(rows) == 513
+    assert rows[0][1:4] == ["0.0", "1.0", "2.0"]
+    decay = posviz.measures.score_decay(session.view.spec("a"), length=512).scores
+    assert [float(cell) for cell in rows[3][1:4]] == list(decay[[2, 1, 0]])
+    assert rows[3][4] == ""
 
 
 def test_settings_out_are_those_of_the_tuned_spec_and_say_what_cannot_be_said():

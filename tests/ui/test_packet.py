@@ -3,6 +3,7 @@
 import json
 import struct
 import tomllib
+import zlib
 from importlib.resources import files
 
 import numpy as np
@@ -104,6 +105,72 @@ def test_arrays_that_differ_in_type_or_shape_alone_have_other_ids():
     zeros = np.zeros(24)
     header, _ = read(pack({"a": zeros, "b": zeros.astype(int), "c": zeros.reshape(4, 6)}))
     assert len({header[name]["id"] for name in "abc"}) == 3
+
+
+def heat(z, low=-1.0, high=1.0, **more):
+    rows, columns = np.shape(z)
+    x, y = np.arange(columns), np.arange(rows)
+    return {"type": "heatmap", "x": x, "y": y, "z": z, "zmin": low, "zmax": high, **more}
+
+
+def cells(entry, blocks):
+    offset, size, rows, columns = entry["heat"]
+    levels = zlib.decompress(blocks[offset : offset + size])
+    return np.frombuffer(levels, np.uint8).reshape(rows, columns)
+
+
+def test_a_heat_maps_values_are_rounded_to_255_levels_and_blank_is_zero():
+    z = [[-1, -1 + 0.49 * 2 / 254, -1 + 0.51 * 2 / 254], [0, 1, np.nan], [-7, np.inf, -np.inf]]
+    trace, blocks = read(pack(heat(z, name="map")))
+    assert cells(trace["z"], blocks).tolist() == [[1, 1, 2], [128, 255, 0], [1, 255, 1]]
+    assert trace["z"]["heat"][2:] == [3, 3]
+    assert (trace["name"], trace["zmin"], trace["zmax"]) == ("map", -1, 1)
+
+
+def test_a_level_gives_a_value_back_to_half_a_step():
+    z = np.random.default_rng(3).uniform(2, 5, (40, 30))
+    trace, blocks = read(pack(heat(z, 2, 5)))
+    back = 2 + (cells(trace["z"], blocks).astype(float) - 1) * 3 / 254
+    assert np.abs(back - z).max() <= 1.5 / 254 + 1e-12
+
+
+def test_arrays_behind_a_heat_map_stay_aligned():
+    z = np.random.default_rng(5).uniform(-1, 1, (7, 5))
+    y = np.linspace(0, 1, 30)
+    header, blocks = read(pack({"map": heat(z), "y": y}))
+    assert header["y"]["f32"][0] % 4 == 0
+    np.testing.assert_array_equal(array(header["y"], blocks), y.astype(np.float32))
+
+
+def test_plotlys_own_form_of_a_heat_map_gives_the_same_bytes():
+    z = np.linspace(-1, 1, 12).reshape(3, 4)
+    figure = go.Figure(go.Heatmap(heat(z)), layout={"template": None}).to_plotly_json()
+    sent, blocks = read(pack(figure))
+    plain, plain_blocks = read(pack(heat(z)))
+    levels = cells(sent["data"][0]["z"], blocks)
+    np.testing.assert_array_equal(levels, cells(plain["z"], plain_blocks))
+
+
+def test_a_heat_map_that_the_browser_holds_is_sent_as_a_reference():
+    z = np.linspace(-1, 1, 10_000).reshape(100, 100)
+    first, _ = read(pack(heat(z)))
+    again, _ = read(pack(heat(z), known=[first["z"]["id"]]))
+    assert again["z"] == {"ref": first["z"]["id"]}
+    other, blocks = read(pack(heat(z, high=2.0), known=[first["z"]["id"]]))
+    assert cells(other["z"], blocks).max() == 170
+    turned, _ = read(pack(heat(z.reshape(50, 200)), known=[first["z"]["id"]]))
+    assert turned["z"]["id"] != first["z"]["id"]
+
+
+def test_a_heat_map_without_a_range_of_values_or_with_other_axes_is_refused():
+    with pytest.raises(ValueError, match="a finite zmin below zmax, got 1.0 and 1.0"):
+        pack(heat([[0.0]], 1.0, 1.0))
+    with pytest.raises(ValueError, match="a finite zmin below zmax, got -1.0 and nan"):
+        pack(heat([[0.0]], high=float("nan")))
+    with pytest.raises(ValueError, match="needs x and zmax"):
+        pack({"type": "heatmap", "y": [0], "z": [[0.0]], "zmin": 0.0})
+    with pytest.raises(ValueError, match=r"z of shape \(2, 3\), got \(3, 2\)"):
+        pack({**heat(np.zeros((2, 3))), "z": np.zeros((3, 2))})
 
 
 def test_the_vendored_plotly_is_the_one_that_pythons_plotly_was_made_for():

@@ -21,6 +21,7 @@ from posviz.ui.context_extension.groups import autos, groups
 from posviz.ui.context_extension.panels import Panel, board_panels, scene
 from posviz.ui.context_extension.texts import texts
 from posviz.ui.context_extension.view import (
+    NO_PROFILES,
     OFF,
     PROFILE,
     SLOTS,
@@ -52,6 +53,8 @@ class Session:
     addresses: deque[dict[str, str]] = field(default_factory=lambda: deque(maxlen=64))
     """Addresses that this page wrote lately. The browser shows the newest one when it comes to
     rest, so a rerun may still carry an older one; any other address was opened by the person."""
+    unread: str = ""
+    """Why the text that was pasted is no configuration."""
     rejected: tuple[Model, str] | None = None
     """A configuration that was read but cannot be drawn, and why."""
     refused: str = ""
@@ -97,6 +100,11 @@ def _still_meant(view: View, sent: Mapping[str, Any]) -> dict[str, Any]:
     NTK-by-parts to YaRN.
     """
     kept = dict(sent)
+    profiles = view.profiles()
+    shown = {} if profiles is None else dict(zip(NO_PROFILES, profiles.chosen, strict=True))
+    for name, chosen in shown.items():
+        if sent.get(name) == chosen:
+            del kept[name]  # nobody chose it: the page's own choice stays free to follow
     for slot in SLOTS:
         old, new = view.values[slot], sent.get(slot, view.values[slot])
         if old in (new, OFF) or new not in methods_on_offer():
@@ -133,7 +141,7 @@ def _reply(session: Session, request: Mapping[str, Any]) -> dict[str, Any]:
         "problems": _problems(session),
         "panels": panels,
         "legend": _legend(at),
-        "address": "?" + urlencode(address),
+        "address": urlencode(address),
         **_slow_parts(session, request),
     }
     action = request.get("action")
@@ -172,7 +180,7 @@ def sent_values(view: View) -> dict[str, Any]:
         values[f"{slot}.{PROFILE}"] = profile_of(view.spec(slot))
     profiles = view.profiles()
     if profiles is not None:
-        values.update(profile_a=profiles.first[0], profile_b=profiles.second[0])
+        values.update(zip(NO_PROFILES, profiles.chosen, strict=True))
     return values
 
 
@@ -202,11 +210,21 @@ def _download(at: Any, panel_id: str) -> dict[str, str]:
     return {"name": f"posviz-{panel_id}.csv", "mime": "text/csv", "text": as_csv(panel)}
 
 
+def _write_map(writer: Any, trace: Mapping[str, Any], axes: list[str]) -> None:
+    """A map as a table: keys across, queries down, blank where there is no score."""
+    writer.writerow([f"{axes[1]} \\ {axes[0]}", *(x.item() for x in np.asarray(trace["x"]))])
+    for y, row in zip(np.asarray(trace["y"]), np.asarray(trace["z"]), strict=True):
+        writer.writerow([y.item(), *("" if np.isnan(z) else z.item() for z in row)])
+
+
 def as_csv(panel: Panel) -> str:
     """The numbers that a panel draws, in full precision, one row per point."""
     axes = [panel.figure.layout[name]["title"]["text"] for name in ("xaxis", "yaxis")]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
+    if "z" in panel.figure.data[0]:
+        _write_map(writer, panel.figure.data[0], axes)
+        return out.getvalue()
     writer.writerow(["series", axes[0] or "x", axes[1] or "y"])
     for trace in panel.figure.data:
         for x, y in zip(np.asarray(trace["x"]), np.asarray(trace["y"]), strict=True):

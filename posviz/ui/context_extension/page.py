@@ -22,6 +22,7 @@ from posviz.ui.context_extension.view import first_view, rotating_layers
 
 BOARD = "context_extension_board"
 STATE = "context_extension"
+OWN_OPEN, PASTED, UPLOADED = "own_open", "pasted", "uploaded"
 
 
 def show() -> None:
@@ -74,7 +75,9 @@ def _choose_model(session: Session) -> None:
     )
     if chosen in presets and source_of_preset(chosen) != session.view.source:
         _open(session, source_of_preset(chosen))
-    with right.popover("Use your own config.json", width="stretch"):
+    with right.popover(
+        "Use your own config.json", width="stretch", key=OWN_OPEN, on_change="rerun"
+    ):
         _own_configuration(session)
     layers = sorted(rotating_layers(session.view.model))
     if len(layers) > 1:
@@ -96,38 +99,48 @@ def _preset_label(presets: dict[str, configs.Preset], one: str) -> str:
 
 
 def _own_configuration(session: Session) -> None:
-    text = st.text_area(
-        "Paste a config.json", height=220, placeholder='{"hidden_size": 4096, …}', key="pasted"
+    st.text_area(
+        "Paste a config.json", height=220, placeholder='{"hidden_size": 4096, …}', key=PASTED
     )
-    upload = st.file_uploader("or choose the file", type=["json"], key="uploaded")
-    if not st.button("Read it", type="primary"):
-        return
-    raw: Any = upload.getvalue() if upload is not None else text
+    st.file_uploader("or choose the file", type=["json"], key=UPLOADED)
+    st.button("Read it", type="primary", on_click=_read_own, args=(session,))
+    if session.unread:
+        st.error(session.unread)
+
+
+def _read_own(session: Session) -> None:
+    """Read what was pasted or chosen, before the page is drawn with it."""
+    upload = st.session_state[UPLOADED]
+    raw = upload.getvalue() if upload is not None else st.session_state[PASTED]
+    session.unread = ""
     if not raw.strip():
-        st.error("There is nothing to read: the text is empty. Paste a config.json or choose one.")
+        session.unread = "There is nothing to read: the text is empty. Paste or choose a file."
         return
     try:
         model = configs.read(raw)
     except ConfigError as error:
-        st.error(str(error))
+        session.unread = str(error)
         return
     try:
         model.spec()
-        source = source_of_config(model)
+        _take(session, source_of_config(model))
     except ConfigError as error:
         session.rejected = (model, str(error))
-        st.rerun()
-    _open(session, source)
+    st.session_state[OWN_OPEN] = False
 
 
 def _open(session: Session, source: str, layer_type: str | None = None) -> None:
     """Show another model, and run the page again so that everything on it speaks of that one."""
+    _take(session, source, layer_type)
+    st.rerun()
+
+
+def _take(session: Session, source: str, layer_type: str | None = None) -> None:
     session.view = first_view(source, model_of(source), layer_type)
     session.epoch += 1
     session.problems = []
     session.refused = ""
     session.rejected = None
-    st.rerun()
 
 
 def _what_was_read(session: Session) -> None:

@@ -194,6 +194,16 @@ def score_decay(at: Scene) -> Panel:
     return Panel("score_decay", figures.score_decay, "distance", figure, slots, notes)
 
 
+def score_map(at: Scene) -> Panel:
+    lead = at.methods[at.lead]
+    measure = measures.score_map(lead.spec, length=at.target_length)
+    width = int(measure.edges[1] - measure.edges[0])
+    how = f"mean over {width:,} keys" if measure.averaged else "score of the middle key"
+    notes = [lead.label, f"one cell is {width:,} × {width:,} tokens: {how}, last query"]
+    figure = figures.score_map.build(measure, label=lead.label)
+    return Panel("score_map", figures.score_map, None, figure, {}, notes)
+
+
 def short_range_cost(at: Scene) -> Panel:
     series = at.series(lambda spec: measures.short_range_cost(spec, length=at.target_length))
     lead = series[at.lead].measure
@@ -293,6 +303,7 @@ def board_panels(at: Scene) -> dict[str, tuple[str, Callable[[Scene], Panel]]]:
         "score_decay": (spectral, score_decay),
         "short_range_cost": (spectral, short_range_cost),
         "needle": (_key(links, lengths, [str(at.needle)]), needle),
+        "score_map": (_key(links[at.lead : at.lead + 1], lengths), score_map),
         "clock": (_key(links, lengths, [str(at.pair), str(at.position)]), clock),
     }
     if at.profiles is not None:

@@ -101,6 +101,10 @@ class Profiles:
     first: tuple[str, RotaryEncoding]
     second: tuple[str, RotaryEncoding]
 
+    @property
+    def chosen(self) -> tuple[str, str]:
+        return self.first[0], self.second[0]
+
 
 def profiles_of(spec: RotaryEncoding) -> Mapping[str, Mapping[str, Any]]:
     """Named implementations of the spec's method; none where all agree."""

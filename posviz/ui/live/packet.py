@@ -5,6 +5,10 @@ of 4, then the arrays one after the other. In the header an array stands as ``{"
 count]}`` or ``{"i32": [offset, count]}``, with ``"shape"`` when it has several axes; offsets are
 bytes from the end of the padding.
 
+The values ``z`` of a trace of the type "heatmap" travel as one byte for each cell, 0 for a blank
+(NaN) one and 1 … 255 for ``zmin`` … ``zmax``, row by row, deflated: ``{"heat": [offset, bytes,
+rows, columns]}``. The bytes of the block end at a multiple of 4.
+
 What is long carries an ``"id"``, a hash of its content. The browser says which ids it still holds,
 and what it holds is sent as ``{"ref": id}``: curves and texts that did not change travel once.
 """
@@ -15,6 +19,7 @@ import base64
 import hashlib
 import json
 import struct
+import zlib
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
@@ -24,6 +29,7 @@ from numpy.typing import NDArray
 # Below these sizes an id costs more than it saves.
 _LONG_ARRAY = 24
 _LONG_TEXT = 160
+_HEAT_STEPS = 254
 _INT32 = np.iinfo(np.int32)
 
 
@@ -31,7 +37,9 @@ def pack(header: Mapping[str, Any], known: Collection[str] = ()) -> bytes:
     """Write a header and every array inside it as one packet.
 
     Floating arrays become float32 (NaN and infinities survive), whole numbers int32, anything else
-    a list. Plotly's own ``{"dtype", "bdata"}`` form counts as an array.
+    a list. Plotly's own ``{"dtype", "bdata"}`` form counts as an array. A heat map's ``z`` is
+    rounded to 255 levels; what lies outside ``zmin`` … ``zmax`` has the colour of the end, as in
+    plotly.
 
     Parameters
     ----------
@@ -43,7 +51,8 @@ def pack(header: Mapping[str, Any], known: Collection[str] = ()) -> bytes:
     Raises
     ------
     ValueError
-        When a number outside an array is NaN or infinite: JSON has no word for it.
+        When a number outside an array is NaN or infinite: JSON has no word for it. When a heat map
+        is not a matrix of len(y) × len(x) cells between a finite ``zmin`` and a larger ``zmax``.
     TypeError
         When a value is none of the above.
     """
@@ -71,6 +80,8 @@ class _Writer:
         if isinstance(value, Mapping):
             if value.keys() >= {"dtype", "bdata"}:
                 return self._array(_plotly_array(value))
+            if value.get("type") == "heatmap" and "z" in value:
+                value = {**value, "z": self._heat(value)}
             return {str(key): self.plain(item) for key, item in value.items()}
         if isinstance(value, list | tuple):
             return [self.plain(item) for item in value]
@@ -96,6 +107,17 @@ class _Writer:
             lambda: {**self._block(name, block), **shape},
         )
 
+    def _heat(self, trace: Mapping[str, Any]) -> dict[str, Any]:
+        levels = _levels(trace)
+
+        def write() -> dict[str, Any]:
+            packed = zlib.compress(levels.tobytes(), 1)
+            entry = {"heat": [self.size, len(packed), *levels.shape]}
+            self._append(packed + b"\0" * (-len(packed) % 4))
+            return entry
+
+        return self._once(_digest(f"heat{levels.shape}".encode(), levels.tobytes()), write)
+
     def _once(self, digest: str, write: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         if digest in self.known:
             return {"ref": digest}
@@ -105,9 +127,12 @@ class _Writer:
 
     def _block(self, name: str, block: NDArray[Any]) -> dict[str, Any]:
         entry = {name: [self.size, int(block.size)]}
-        self.blocks.append(block.tobytes())
-        self.size += block.nbytes
+        self._append(block.tobytes())
         return entry
+
+    def _append(self, block: bytes) -> None:
+        self.blocks.append(block)
+        self.size += len(block)
 
 
 def _form(array: NDArray[Any]) -> tuple[str, NDArray[Any]] | None:
@@ -120,6 +145,30 @@ def _form(array: NDArray[Any]) -> tuple[str, NDArray[Any]] | None:
     # A picture cannot show a number beyond float32's range; it is drawn as infinite, a gap.
     with np.errstate(over="ignore", under="ignore"):
         return "f32", np.ascontiguousarray(array, dtype="<f4")
+
+
+def _levels(trace: Mapping[str, Any]) -> NDArray[np.uint8]:
+    """A byte for each cell of a heat map: 0 where it is NaN, else its place from zmin to zmax."""
+    lacking = [name for name in ("x", "y", "zmin", "zmax") if name not in trace]
+    if lacking:
+        raise ValueError(f"a heat map needs {' and '.join(lacking)}")
+    x, y, z = (_as_array(trace[name]) for name in "xyz")
+    low, high = trace["zmin"], trace["zmax"]
+    if z.shape != (y.size, x.size) or not z.size:
+        raise ValueError(f"a heat map needs z of shape {(y.size, x.size)}, got {z.shape}")
+    if not (np.isfinite(low) and np.isfinite(high) and low < high):
+        raise ValueError(f"a heat map needs a finite zmin below zmax, got {low} and {high}")
+    places = np.clip((z - low) * (_HEAT_STEPS / (high - low)), 0, _HEAT_STEPS)
+    places += 1.0
+    levels: NDArray[np.uint8] = np.nan_to_num(np.rint(places), nan=0.0).astype(np.uint8)
+    return levels
+
+
+def _as_array(value: Any) -> NDArray[Any]:
+    """Numbers that a trace may give as an array, a list, or in plotly's own form."""
+    if isinstance(value, Mapping):
+        return _plotly_array(value)
+    return np.asarray(value, dtype=float)
 
 
 def _plotly_array(value: Mapping[str, Any]) -> NDArray[Any]:

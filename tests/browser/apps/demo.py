@@ -1,4 +1,4 @@
-"""A page of eight panels for the live board's own tests; the numbers are plain waves."""
+"""A page for the live board's own tests: eight panels of plain waves and a map of a plain slope."""
 
 import gc
 import json
@@ -30,6 +30,13 @@ START = {
 }
 PAIRS = np.arange(64)
 DISTANCES = np.unique(np.round(np.geomspace(1, 2.0**17, 800)))
+CELLS = 512
+TOKENS = 128  # in each cell of the map
+SCALE = [
+    [0.0, "#A50026"],
+    [0.5, {"light": "#FFFFFF", "dark": "#1A1E26"}],
+    [1.0, "#08519C"],
+]
 BLANK = "A page may explain at length what is to be seen here, so that nobody has to guess. " * 3
 
 
@@ -106,6 +113,31 @@ def panel(number: int, values: dict, have: dict) -> dict:
     }
 
 
+def heat(values: dict, have: dict) -> dict:
+    """A map that falls from 1 on the diagonal; what lies right of the diagonal is blank."""
+    key = str(values["shift"])
+    if have.get("heat") == key:
+        return {"id": "heat", "key": key}
+    row, column = np.mgrid[:CELLS, :CELLS]
+    z = 1 - (2 - (values["shift"] or 0) / 10) * (row - column) / (CELLS - 1)
+    middles = (np.arange(CELLS) + 0.5) * TOKENS
+    trace = {
+        "type": "heatmap", "name": "Slope", "x": middles, "y": middles,
+        "z": np.where(column > row, np.nan, z), "zmin": -1.0, "zmax": 1.0, "colorscale": SCALE,
+        "colorbar": {"title": {"text": "score"}},
+    }  # fmt: skip
+    end = CELLS * TOKENS
+    layout = {
+        "xaxis": {"title": {"text": "key position (tokens)"}, "range": [0, end]},
+        "yaxis": {"title": {"text": "query position (tokens)"}, "range": [end, 0]},
+    }
+    return {
+        "id": "heat", "key": key, "title": "A map", "subtitle": "", "notes": [], "span": 1,
+        "figure": {"data": [trace], "layout": layout}, "cursor": None, "formula": None,
+        "help": BLANK, "limits": BLANK,
+    }  # fmt: skip
+
+
 def number(name: str, label: str, lower, upper, slider, step, scale="linear", **more) -> dict:
     return {
         "name": name, "label": label, "kind": "number", "lower": lower, "upper": upper,
@@ -162,7 +194,10 @@ def live() -> None:
         "problems": [{"control": None, "severity": "info", "text": "A demonstration."}]
         if values["factor"] > 15
         else [],
-        "panels": [panel(n, values, request.get("have", {})) for n in range(8)],
+        "panels": [
+            *(panel(n, values, request.get("have", {})) for n in range(8)),
+            heat(values, request.get("have", {})),
+        ],
         "texts": [
             {"id": "vllm", "group": "Settings out", "title": "vLLM", "language": "json",
              "text": json.dumps(values, indent=1), "notes": ["What it cannot express."]},

@@ -89,7 +89,9 @@ class Board {
     this.controls.autos(header.autos);
     this.showProblems(this.controls.problems(header.problems || []));
     if (header.legend) this.showLegend(header.legend);
-    if (typeof header.address === 'string') this.address = header.address;
+    // A long address (it can carry a whole configuration) travels like any other long text.
+    const [address] = this.part('address', header.address, packet);
+    if (typeof address === 'string') this.address = address;
     if (header.download && header.stamp !== this.downloaded) {
       this.downloaded = header.stamp;
       const { name, mime, text } = revive(header.download, packet, this.store, { ids: new Set(), missing: 0 });
@@ -321,7 +323,7 @@ class Board {
     this.retheming = setTimeout(() => {
       this.theme = readTheme(this.root);
       if (this.legendList) this.showLegend(this.legendList);
-      for (const panel of this.panels.values()) { panel.legendText = null; panel.legendRows(); panel.stale = true; }
+      for (const panel of this.panels.values()) { panel.legendText = null; panel.legendRows(); panel.showMap(); panel.stale = true; }
       this.settler.now();
     }, 30);
   }

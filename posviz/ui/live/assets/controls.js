@@ -192,9 +192,10 @@ function number(control, commit, play) {
   item.track = track;
   item.show = show;
   item.auto = (text) => { control.auto = text; if (autoText) setText(autoText, text); paint(true); };
-  item.head = [el('span', { class: 'pv-exact' }, box, unit, resetButton(control, commit, show))];
+  const slides = range || playButton, reset = resetButton(control, commit, show);
+  item.head = [el('span', { class: 'pv-exact' }, box, unit, slides ? null : reset)];
   item.body = [
-    range || playButton ? el('div', { class: 'pv-slide' }, playButton || null, range) : null,
+    slides ? el('div', { class: 'pv-slide' }, playButton || null, range, reset) : null,
     auto ? el('div', { class: 'pv-auto' }, auto, el('label', { for: `${id}a`, text: 'auto' }), autoText) : null,
   ].filter(Boolean);
   return item;

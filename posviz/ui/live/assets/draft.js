@@ -94,6 +94,7 @@ export function draft(plot, traces, layout) {
     const index = group.__data__?.[0]?.trace?.index;
     const trace = traces[index];
     if (!trace) return false;
+    if (trace.type === 'heatmap') continue; // painted by itself; here stands an empty trace
     complete = draftTrace(group, trace, full) && complete;
   }
   return complete;

@@ -1,4 +1,5 @@
-// A formula in MathML whose numbers follow the cursor: "@{name}" in its text is a slot.
+// A formula in MathML whose numbers follow the cursor: "@{name}" in its text is a slot. One that is
+// wider than its panel scrolls in its own box, with the keyboard too.
 
 import { el } from './dom.js';
 import { shown } from './numbers.js';
@@ -8,7 +9,10 @@ const MATHML = 'http://www.w3.org/1998/Math/MathML';
 
 export class Formula {
   constructor() {
-    this.root = el('div', { class: 'pv-formula' });
+    this.root = el('div', { class: 'pv-formula', role: 'group', 'aria-label': 'Formula' });
+    this.sized = new ResizeObserver(() => {
+      if (this.root.scrollWidth > this.root.clientWidth) this.root.tabIndex = 0; else this.root.removeAttribute('tabindex');
+    });
     this.mathml = null;
     this.marks = [];
     this.slots = {};
@@ -22,6 +26,8 @@ export class Formula {
     this.marks = [];
     const parsed = new DOMParser().parseFromString(formula.mathml, 'text/html');
     this.root.replaceChildren(...[...parsed.querySelectorAll('math')].map((math) => this.copy(math)));
+    this.sized.disconnect();
+    for (const node of [this.root, ...this.root.children]) this.sized.observe(node);
   }
 
   // Only MathML passes: no script, no link, no handler.

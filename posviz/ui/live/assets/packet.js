@@ -33,6 +33,10 @@ export function revive(node, packet, store, used) {
 
 function standIn(node, packet) {
   if (typeof node.s === 'string' && typeof node.id === 'string') return node.s;
+  if (node.heat) {
+    const [offset, size, rows, columns] = node.heat;
+    return { rows, columns, packed: new Uint8Array(packet.buffer, packet.start + offset, size) };
+  }
   const type = node.f32 ? Float32Array : node.i32 ? Int32Array : null;
   if (!type) return undefined;
   const [offset, count] = node.f32 || node.i32;

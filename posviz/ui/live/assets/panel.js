@@ -1,9 +1,10 @@
 // One panel: title, plot, values at the cursor, formula, export. Plotly draws it once and again
-// when the values rest; in between `draft` moves its lines.
+// when the values rest; in between `draft` moves its lines and a map is painted anew.
 
 import { el, sample, saveUrl, setText, svg } from './dom.js';
 import { draft, scale, xs } from './draft.js';
 import { Formula } from './formula.js';
+import { HeatMap, colourBar, edges, mapOf, withoutMap } from './heat.js';
 import { shown } from './numbers.js';
 import { resolve, themedLayout } from './theme.js';
 
@@ -21,13 +22,14 @@ export class Panel {
     this.plot = el('div', { class: 'pv-plot' });
     this.overlay = svg('svg', { class: 'pv-overlay', 'aria-hidden': 'true' });
     this.hit = el('div', { class: 'pv-hit' });
-    this.stage = el('div', { class: 'pv-stage' }, this.plot, this.overlay, this.hit);
+    this.map = new HeatMap(() => { this.place(); this.root.dataset.rev = ++this.rev; }, (error) => this.refuse(error));
+    this.readout = el('li', { class: 'pv-readout' });
+    this.stage = el('div', { class: 'pv-stage' }, this.map.root, this.plot, this.overlay, this.hit);
     this.failure = el('p', { class: 'pv-problem pv-error', hidden: true });
     this.formula = new Formula();
     this.help = el('p');
     this.limits = el('p');
-    this.more = el('details', { class: 'pv-more' }, el('summary', { text: 'How to read · formula · what this does not show' }),
-      this.formula.root, this.help, this.limits);
+    this.more = el('details', { class: 'pv-more' }, el('summary', { text: 'How to read this · what it does not show' }), this.help, this.limits);
     this.zoomButton = this.button('Zoom', 'Drag on the plot to zoom; press again to move the cursor', () => this.setZooming(!this.zooming));
     this.zoomButton.setAttribute('aria-pressed', 'false');
     this.resetButton = this.button('Reset zoom', 'Show the whole range again', () => this.resetZoom());
@@ -37,7 +39,7 @@ export class Panel {
       this.button('SVG', 'Save as SVG', () => this.export('svg')),
       this.button('CSV', 'Save the numbers as CSV', () => board.act({ csv: this.id })));
     this.root = el('figure', { class: 'pv-panel', 'data-panel': id, 'data-rev': 0 },
-      el('header', {}, el('div', { class: 'pv-heads' }, this.title, this.subtitle), tools), this.notes, this.failure, this.stage, this.legend, this.more);
+      el('header', {}, el('div', { class: 'pv-heads' }, this.title, this.subtitle), tools), this.notes, this.failure, this.stage, this.legend, this.formula.root, this.more);
     this.listen();
   }
 
@@ -61,7 +63,8 @@ export class Panel {
     notes.forEach((text, i) => setText(this.notes.children[i], text));
     this.notes.hidden = !notes.length;
     setText(this.help, sent.help || '');
-    setText(this.limits, sent.limits ? `What this does not show: ${sent.limits}` : '');
+    setText(this.limits, sent.limits ? `What it does not show: ${sent.limits}` : '');
+    this.more.hidden = !sent.help && !sent.limits;
     this.formula.describe(sent.formula);
     const height = `${sent.figure?.layout?.height || 280}px`;
     if (this.stage.style.height !== height) this.stage.style.height = height;
@@ -69,7 +72,13 @@ export class Panel {
     this.zoomButton.hidden = !sent.cursor;
     this.describeCursor();
     this.legendRows();
+    this.showMap();
     this.stale = true;
+  }
+
+  showMap() {
+    this.map.show(mapOf(this.traces), this.board.theme.dark);
+    if (!this.map.trace) setText(this.readout, '');
   }
 
   describeCursor() {
@@ -81,7 +90,7 @@ export class Panel {
   }
 
   named() {
-    return this.traces.map((trace, index) => ({ trace, index })).filter(({ trace }) => trace.name && trace.showlegend !== false);
+    return this.traces.map((trace, index) => ({ trace, index })).filter(({ trace }) => trace.name && trace.showlegend !== false && trace.type !== 'heatmap');
   }
 
   legendRows() {
@@ -92,13 +101,14 @@ export class Panel {
       const color = kind === 'lines' ? line.color : typeof marker.color === 'string' ? marker.color : line.color;
       return { index, name: trace.name, color: color || 'currentColor', dash: line.dash || 'solid', kind };
     });
-    const text = JSON.stringify(rows);
+    const map = mapOf(this.traces), text = JSON.stringify([rows, map && [map.zmin, map.zmax, map.colorscale, dark]]);
     if (text === this.legendText) return;
     this.legendText = text;
     this.rows = rows.map((row) => ({ ...row, value: el('span', { class: 'pv-value' }) }));
     this.legend.replaceChildren(...this.rows.map((row) =>
       el('li', {}, sample(row.color, row.dash, row.kind), el('span', { class: 'pv-name', text: row.name }), row.value)));
-    this.legend.hidden = !rows.length;
+    if (map) this.legend.append(colourBar(map, dark), this.readout);
+    this.legend.hidden = !this.legend.childElementCount;
   }
 
   // The draft: true when the picture is complete without Plotly.
@@ -111,7 +121,7 @@ export class Panel {
       console.error(error); // Plotly draws it instead, or says why not
     }
     this.needsPlotly = !complete || this.sent.figure?.layout?.shapes?.length > 0 || this.traces.some((t) => t.type === 'bar');
-    this.root.dataset.rev = ++this.rev;
+    if (!this.map.trace) this.root.dataset.rev = ++this.rev; // a map counts when it is painted
   }
 
   figure() {
@@ -119,7 +129,8 @@ export class Panel {
     const layout = themedLayout(sent.layout, theme, { uirevision: epoch, datarevision: ++this.rev, dragmode: this.sent.cursor && !this.zooming ? false : 'zoom' });
     if (this.sent.cursor) layout.hovermode = false;
     layout.height = this.stage.clientHeight;
-    return { data: sent.data.map((trace) => resolve(trace, theme.dark)), layout };
+    if (mapOf(sent.data)) mapLayout(layout, mapOf(sent.data));
+    return { data: sent.data.map((trace) => resolve(withoutMap(trace), theme.dark)), layout };
   }
 
   // Lets Plotly draw the figure as it now is, with the user's zoom kept.
@@ -130,13 +141,17 @@ export class Panel {
       this.plotly();
       this.failure.hidden = true;
     } catch (error) {
-      console.error(error);
-      setText(this.failure, `This panel could not be drawn: ${error.message}`);
-      this.failure.hidden = false;
+      this.refuse(error);
     }
     this.root.dataset.rev = ++this.rev;
     this.place();
     this.showCursor();
+  }
+
+  refuse(error) {
+    console.error(error);
+    setText(this.failure, `This panel could not be drawn: ${error.message}`);
+    this.failure.hidden = false;
   }
 
   plotly() {
@@ -145,6 +160,7 @@ export class Panel {
     if (!first) { Plotly.react(this.plot, data, layout, CONFIG); return; }
     Plotly.newPlot(this.plot, data, layout, CONFIG);
     this.plot.on('plotly_relayout', () => this.zoomed());
+    this.plot.on('plotly_relayouting', () => this.map.place(this.plot._fullLayout));
   }
 
   resize() {
@@ -157,6 +173,7 @@ export class Panel {
   place() {
     const size = this.plot._fullLayout?._size;
     if (!size) return;
+    this.map.place(this.plot._fullLayout);
     const box = `left:${size.l}px;top:${size.t}px;width:${size.w}px;height:${size.h}px`;
     if (this.box !== box) { this.box = box; this.hit.style.cssText = box; this.overlay.style.cssText = box; this.hit.hidden = !this.sent.cursor; }
     this.hit.classList.toggle('pv-through', this.zooming);
@@ -212,6 +229,9 @@ export class Panel {
     this.hit.addEventListener('pointermove', (e) => point(e, pressed));
     for (const type of ['pointerup', 'pointercancel']) this.hit.addEventListener(type, () => { pressed = false; });
     this.hit.addEventListener('pointerleave', () => { if (!pressed) this.board.unpoint(); });
+    this.stage.addEventListener('pointermove', (e) => this.readMap(e));
+    this.stage.addEventListener('pointerdown', (e) => this.readMap(e));
+    this.stage.addEventListener('pointerleave', () => this.readMap(null));
     this.hit.addEventListener('keydown', (e) => {
       const stops = this.stops();
       if (!stops.length) return;
@@ -221,6 +241,11 @@ export class Panel {
       e.preventDefault();
       this.board.point(this.sent.cursor, stops[Math.max(0, Math.min(stops.length - 1, to))], true);
     });
+  }
+
+  // Where no cursor is, a map tells the cell under the pointer.
+  readMap(event) {
+    if (this.map.trace && !this.sent.cursor) setText(this.readout, event ? this.map.read(event, this.plot._fullLayout) : '');
   }
 
   showCursor() {
@@ -261,8 +286,18 @@ export class Panel {
     for (const name of Object.keys(full)) if (/^[xy]axis\d*$/.test(name) && layout[name]) layout[name].range = [...full[name].range];
     Object.assign(layout, { paper_bgcolor: theme.background, showlegend: true, legend: { orientation: 'h', y: -0.22 }, font: { ...layout.font, family: EXPORT_FONT }, width: 900, height: 520, autosize: false,
       title: { text: this.sent.title, x: 0.02, subtitle: { text: this.sent.subtitle || '' } }, margin: { ...layout.margin, t: 70, b: 90 } });
+    this.map.export({ data, layout }, full, theme.dark, this.traces.indexOf(this.map.trace));
     const url = await Plotly.toImage({ data, layout }, { format, width: 900, height: 520, scale: format === 'png' ? 2 : 1 });
     saveUrl(`${this.id}.${format}`, url);
+  }
+}
+
+// The map covers the grid; without a range given the axes end where the map does.
+function mapLayout(layout, trace) {
+  for (const letter of ['x', 'y']) {
+    const name = `${letter}axis${(trace[`${letter}axis`] || letter).slice(1)}`, axis = layout[name] || {};
+    if (axis.type && axis.type !== 'linear') throw new Error('a map needs linear axes');
+    layout[name] = { ...axis, type: 'linear', range: axis.range || edges(trace[letter]), showgrid: false, zeroline: false };
   }
 }
 

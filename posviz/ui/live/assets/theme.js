@@ -13,7 +13,7 @@ export function readTheme(element) {
   };
 }
 
-function rgb(color) {
+export function rgb(color) {
   const probe = document.createElement('canvas').getContext('2d');
   probe.fillStyle = color;
   const hex = probe.fillStyle;
@@ -34,7 +34,7 @@ function faint(color, alpha) {
 // A colour may be given once per theme: {"light": …, "dark": …}.
 export function resolve(node, dark) {
   if (node === null || typeof node !== 'object' || ArrayBuffer.isView(node)) return node;
-  if (Array.isArray(node)) return typeof node[0] === 'number' ? node : node.map((item) => resolve(item, dark));
+  if (Array.isArray(node)) return typeof node[0] === 'number' && typeof node[node.length - 1] === 'number' ? node : node.map((item) => resolve(item, dark));
   if ('light' in node && 'dark' in node) return dark ? node.dark : node.light;
   const out = {};
   for (const key of Object.keys(node)) out[key] = resolve(node[key], dark);
@@ -73,12 +73,17 @@ function axis(given, theme) {
     tickcolor: faint(theme.text, 0.3),
     ticks: 'outside',
     ticklen: 4,
-    nticks: given.type === 'log' ? 6 : 7,
+    nticks: given.type === 'log' ? logTicks(given.range) : 7,
+    tickmode: given.tickvals ? 'array' : 'auto', // of two axes on one side each has round numbers of its own
     ...given,
+    ...(given.range ? { range: [...given.range] } : {}), // Plotly writes a zoom into the array it was given
     ...(title ? { title: { standoff: 6, font: { size: 12, color: faint(theme.text, 0.8) }, ...title } } : {}),
     automargin: false,
   };
 }
+
+// Plotly labels 2 … 9 of each decade where few ticks are asked of a short axis; 2 and 5 are enough.
+const logTicks = (range) => (range && Math.abs(range[1] - range[0]) < 2 ? 3 : 6);
 
 // Calls back whenever a theme variable changes, whoever changed it: a transition starts.
 export function watchTheme(probe, changed) {
