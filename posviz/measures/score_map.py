@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from posviz.encodings.rotary import RotaryEncoding
-from posviz.measures.decay import score_decay
+from posviz.measures.decay import ScoreDecay, score_decay
 from posviz.measures.lengths import at_least
 from posviz.measures.split_angle import Floats, cos_mean_at
 from posviz.results import frozen
@@ -31,11 +31,14 @@ class ScoreMap:
     averaged: bool
 
 
-def score_map(spec: RotaryEncoding, *, length: int, cells: int = 512) -> ScoreMap:
+def score_map(
+    spec: RotaryEncoding, *, length: int, cells: int = 512, decay: ScoreDecay | None = None
+) -> ScoreMap:
     """The map at this length in at most cells × cells cells of equal width.
 
     Each row stands for the last query of its cell; tokens after the last whole cell are left out.
-    Where the score depends on the distance alone nothing is sampled and no n × n array is formed.
+    Where the score depends on the distance alone nothing is sampled and no n × n array is formed;
+    ``decay`` saves that curve's work where the caller has it already.
 
     Raises
     ------
@@ -49,16 +52,18 @@ def score_map(spec: RotaryEncoding, *, length: int, cells: int = 512) -> ScoreMa
     if spec.remaps_distance:
         scores = _sampled(spec, queries, edges, length)
     else:
-        scores = _averaged(spec, queries, width, length)
+        decay = decay or score_decay(spec, length=length)
+        scores = _averaged(spec, queries, width, length, decay.scores)
     return ScoreMap(edges=frozen(edges), scores=frozen(scores), averaged=not spec.remaps_distance)
 
 
-def _averaged(spec: RotaryEncoding, queries: Floats, width: int, length: int) -> Floats:
+def _averaged(
+    spec: RotaryEncoding, queries: Floats, width: int, length: int, decay: Floats
+) -> Floats:
     cells = queries.size
-    decay = score_decay(spec, length=length).scores[: cells * width]
     # Seen from the last query of its cell, the keys of the cell t before it stand at distances
     # t·width … (t+1)·width - 1: the whole map is these few means, one diagonal each.
-    mean = decay.reshape(cells, width).mean(axis=1)
+    mean = decay[: cells * width].reshape(cells, width).mean(axis=1)
     diagonals = np.r_[mean[::-1], np.full(cells - 1, np.nan)]
     scores = np.lib.stride_tricks.sliding_window_view(diagonals, cells)[::-1]
     scale = _query_ratio(spec, queries, length)

@@ -1,34 +1,37 @@
 """The live board in a real browser, on the demonstration page: its numbers are plain waves."""
 
+import io
 import json
 import math
 import struct
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from PIL import Image
+from playwright.sync_api import BrowserContext, Page, expect
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 pytestmark = pytest.mark.browser
 
 DEMO = Path(__file__).parent / "apps" / "demo.py"
-PANELS = 8
+LINES = 8 * 5
+PANELS = 9
 PAIRS = np.arange(64)
 
 # Watches every frame: does each panel still hold the same drawing, with lines in it?
 WATCH = """() => {
-  const plots = [...document.querySelectorAll('.pv-plot')];
+  const plots = [...document.querySelectorAll('[data-panel^=p] .pv-plot')];
   const drawings = plots.map((plot) => plot.querySelector('.main-svg'));
   window.seen = { frames: 0, blank: 0, remounted: 0, dimmed: 0, moves: [] };
   let last = '';
   const tick = (time) => {
     seen.frames++;
-    const now = [...document.querySelectorAll('.pv-plot')];
+    const now = [...document.querySelectorAll('[data-panel^=p] .pv-plot')];
     now.forEach((plot, i) => {
       if (plot !== plots[i] || plot.querySelector('.main-svg') !== drawings[i]) seen.remounted++;
       if (plot.querySelectorAll('path.js-line').length < 5) seen.blank++;
@@ -37,7 +40,7 @@ WATCH = """() => {
       if (Number(getComputedStyle(node).opacity) < 1) { seen.dimmed++; break; }
     const path = now[0].querySelectorAll('path.js-line')[1].getAttribute('d');
     if (path !== last) { last = path; seen.moves.push(time); }
-    requestAnimationFrame(tick);
+    if (!seen.stop) requestAnimationFrame(tick);
   };
   requestAnimationFrame(tick);
 }"""
@@ -101,28 +104,65 @@ def request(message: BackMsg) -> dict | None:
     return None
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def url(serve: Callable[[Path], str]) -> str:
     return serve(DEMO)
 
 
+class Window:
+    """One window for all tests that can go back to the start; with what it sent and received."""
+
+    def __init__(self, page: Page, url: str) -> None:
+        self.page = page
+        self.errors: list[str] = []
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.traffic = Traffic(page)
+        load(page, url)
+        self.start = page.evaluate(VALUES)
+
+    def afresh(self) -> None:
+        self.page.mouse.move(5, 5)
+        if self.page.evaluate(VALUES) != self.start or self.page.locator("[aria-invalid]").count():
+            self.page.get_by_role("button", name="Reset", exact=True).click()
+            settle(self.page)
+        self.page.evaluate("scrollTo(0, 0)")
+        self.traffic.reset()
+        self.errors.clear()
+
+
+VALUES = "() => ({ ...document.querySelector('.pv-panel').panel.board.values })"
+
+
+@pytest.fixture(scope="module")
+def window(_light: BrowserContext, url: str) -> Iterator[Window]:
+    page = _light.new_page()
+    yield Window(page, url)
+    page.close()
+
+
+@pytest.fixture
+def page(window: Window) -> Iterator[Page]:
+    """The shared window with every control at its start; a script error fails the test."""
+    window.afresh()
+    yield window.page
+    assert window.errors == []
+
+
+@pytest.fixture
+def traffic(page: Page, window: Window) -> Traffic:
+    return window.traffic
+
+
 def settle(page: Page) -> None:
-    """Wait until every panel is drawn and nothing is under way."""
-    page.wait_for_function(
-        "n => document.querySelectorAll('.pv-plot .js-line').length >= n", arg=5 * PANELS
-    )
-    expect(page.locator(".pv-board")).to_have_attribute("data-state", "idle")
-    before = None
-    while before != (before := revisions(page)):
-        page.wait_for_timeout(350)
-
-
-def revisions(page: Page) -> list[str]:
-    return page.locator(".pv-panel").evaluate_all("all => all.map(p => p.dataset.rev)")
+    """Wait until every panel in sight is drawn and nothing is under way."""
+    page.locator(".pv-board[data-state=idle][data-rest=yes]").wait_for()
 
 
 def load(page: Page, url: str) -> Page:
     page.goto(url)
+    page.wait_for_function(
+        "n => document.querySelectorAll('.pv-plot .js-line').length >= n", arg=LINES
+    )
     settle(page)
     return page
 
@@ -148,8 +188,7 @@ def vertices(path: str) -> np.ndarray:
     return np.array([[float(v) for v in p.split(",")] for p in path[1:].split("L")])
 
 
-def test_all_controls_and_panels_are_there_on_the_first_view(page, url):
-    load(page, url)
+def test_all_controls_and_panels_are_there_on_the_first_view(page):
     expect(page.locator(".pv-panel")).to_have_count(PANELS)
     assert page.get_by_role("figure", name="Panel 3. over distance").count() == 1
     assert page.get_by_role("slider", name="factor", exact=True).count() == 1
@@ -168,8 +207,7 @@ def test_all_controls_and_panels_are_there_on_the_first_view(page, url):
     ]
 
 
-def test_a_key_press_moves_the_lines_to_the_new_numbers_before_plotly_draws(page, url):
-    load(page, url)
+def test_a_key_press_moves_the_lines_to_the_new_numbers_before_plotly_draws(page):
     seen = page.evaluate(STEP_AND_READ, ["factor", 100])
     np.testing.assert_allclose(seen["drawnByPlotly"], wavelength(4), rtol=1e-6)
     points = vertices(seen["paths"][1])
@@ -185,8 +223,7 @@ def test_a_key_press_moves_the_lines_to_the_new_numbers_before_plotly_draws(page
     np.testing.assert_allclose(drawn(page, "p0", 1), wavelength(6), rtol=1e-6)
 
 
-def test_a_gap_in_a_curve_stays_a_gap_in_the_draft_and_after_it(page, url):
-    load(page, url)
+def test_a_gap_in_a_curve_stays_a_gap_in_the_draft_and_after_it(page):
     paths = "p => [...p.querySelectorAll('path.js-line')].map(l => l.getAttribute('d'))"
     plot = page.locator("[data-panel=p1] .pv-plot")
     before = plot.evaluate(paths)
@@ -202,9 +239,7 @@ def test_a_gap_in_a_curve_stays_a_gap_in_the_draft_and_after_it(page, url):
     assert after[2] != before[2]
 
 
-def test_one_update_costs_few_messages_and_few_bytes(page, url):
-    traffic = Traffic(page)
-    load(page, url)
+def test_one_update_costs_few_messages_and_few_bytes(page, traffic):
     for key in ("ArrowRight", "ArrowRight", "ArrowLeft"):
         traffic.reset()
         part(page, "factor", "range").focus()
@@ -215,9 +250,7 @@ def test_one_update_costs_few_messages_and_few_bytes(page, url):
         assert sum(traffic.received) <= 60_000
 
 
-def test_a_drag_draws_live_with_one_request_in_flight_and_the_newest_value_stays(page, url):
-    traffic = Traffic(page)
-    load(page, url)
+def test_a_drag_draws_live_with_one_request_in_flight_and_the_newest_value_stays(page, traffic):
     page.evaluate(WATCH)
     traffic.reset()
     box = part(page, "factor", "range").bounding_box()
@@ -233,7 +266,7 @@ def test_a_drag_draws_live_with_one_request_in_flight_and_the_newest_value_stays
     during = page.evaluate("() => seen.moves.length")
     page.mouse.up()
     settle(page)
-    seen = page.evaluate("() => seen")
+    seen = page.evaluate("() => { seen.stop = true; return seen; }")
     # An idle machine draws 13 a second; a busy one must still move.
     assert during / seconds >= 3
     assert traffic.most_open == 1
@@ -244,8 +277,7 @@ def test_a_drag_draws_live_with_one_request_in_flight_and_the_newest_value_stays
     assert request(traffic.sent[-1])["values"]["factor"] == final
 
 
-def test_zoom_survives_an_update_and_can_be_taken_back(page, url):
-    load(page, url)
+def test_zoom_survives_an_update_and_can_be_taken_back(page):
     panel = page.locator("[data-panel=p1]")
     panel.get_by_role("button", name="Zoom", exact=True).click()
     box = panel.locator(".pv-hit").bounding_box()
@@ -263,10 +295,10 @@ def test_zoom_survives_an_update_and_can_be_taken_back(page, url):
     assert panel.locator(".pv-plot").evaluate(read) == zoomed
     panel.get_by_role("button", name="Reset zoom").click()
     assert panel.locator(".pv-plot").evaluate(read)[0] == pytest.approx(0, abs=0.01)
+    panel.get_by_role("button", name="Zoom", exact=True).click()
 
 
-def test_reset_takes_away_typed_text_that_could_not_be_used(page, url):
-    load(page, url)
+def test_reset_takes_away_typed_text_that_could_not_be_used(page):
     part(page, "factor", "box").fill("abc")
     part(page, "factor", "box").press("Enter")
     page.get_by_role("button", name="factor: back to 4").click()
@@ -277,9 +309,7 @@ def test_reset_takes_away_typed_text_that_could_not_be_used(page, url):
 @pytest.mark.parametrize(
     ("text", "got"), [("abc", "abc"), ("-1", "-1"), ("", "nothing"), ("1e999", "1e999")]
 )
-def test_a_number_that_cannot_be_used_is_kept_and_explained_and_not_sent(page, url, text, got):
-    traffic = Traffic(page)
-    load(page, url)
+def test_a_number_that_cannot_be_used_is_kept_and_explained_and_not_sent(page, traffic, text, got):
     traffic.reset()
     box = part(page, "factor", "box")
     box.fill(text)
@@ -296,8 +326,7 @@ def test_a_number_that_cannot_be_used_is_kept_and_explained_and_not_sent(page, u
     assert (values["factor"], values["wide"]) == (4, False)
 
 
-def test_an_exact_number_beyond_the_slider_pins_its_thumb(page, url):
-    load(page, url)
+def test_an_exact_number_beyond_the_slider_pins_its_thumb(page):
     box = part(page, "base", "box")
     box.fill("8000000")
     box.press("Enter")
@@ -308,16 +337,14 @@ def test_an_exact_number_beyond_the_slider_pins_its_thumb(page, url):
     expect(box).to_have_value("8000000")
 
 
-def test_a_log_slider_moves_in_ratios(page, url):
-    load(page, url)
+def test_a_log_slider_moves_in_ratios(page):
     part(page, "base", "range").evaluate(
         "r => { r.value = r.max / 4; r.dispatchEvent(new Event('input')); }"
     )
     expect(part(page, "base", "box")).to_have_value("1000")
 
 
-def test_reset_brings_back_every_value(page, url):
-    load(page, url)
+def test_reset_brings_back_every_value(page):
     for control, text in (("factor", "7.5"), ("base", "500")):
         part(page, control, "box").fill(text)
         part(page, control, "box").press("Enter")
@@ -332,8 +359,7 @@ def test_reset_brings_back_every_value(page, url):
     np.testing.assert_allclose(drawn(page, "p0", 1), wavelength(4), rtol=1e-6)
 
 
-def test_the_cursor_is_shared_by_all_panels_of_its_axis_and_reads_every_trace(page, url):
-    load(page, url)
+def test_the_cursor_is_shared_by_all_panels_of_its_axis_and_reads_every_trace(page):
     hit = page.locator("[data-panel=p0] .pv-hit")
     box = hit.bounding_box()
     low, high = page.locator("[data-panel=p0] .pv-plot").evaluate("p => p._fullLayout.xaxis.range")
@@ -349,15 +375,12 @@ def test_the_cursor_is_shared_by_all_panels_of_its_axis_and_reads_every_trace(pa
     expect(part(page, "pair", "box")).to_have_value("40")
     page.keyboard.press("ArrowLeft")
     expect(part(page, "pair", "box")).to_have_value("39")
-    page.locator("[data-panel=p0] summary").click()
     formula = page.locator("[data-panel=p0] math").text_content()
     assert "39" in formula
     assert f"{wavelength(4, 0)[39]:.5g}" in formula
 
 
-def test_hovering_moves_the_cursor_without_asking_python(page, url):
-    traffic = Traffic(page)
-    load(page, url)
+def test_hovering_moves_the_cursor_without_asking_python(page, traffic):
     traffic.reset()
     before = page.locator("[data-panel=p3] .pv-value").all_inner_texts()
     box = page.locator("[data-panel=p1] .pv-hit").bounding_box()
@@ -371,9 +394,7 @@ def test_hovering_moves_the_cursor_without_asking_python(page, url):
     assert traffic.sent == []
 
 
-def test_play_steps_once_per_reply_and_goes_round(page, url):
-    traffic = Traffic(page)
-    load(page, url)
+def test_play_steps_once_per_reply_and_goes_round(page, traffic):
     part(page, "pair", "box").fill("60")
     part(page, "pair", "box").press("Enter")
     settle(page)
@@ -392,8 +413,7 @@ def test_play_steps_once_per_reply_and_goes_round(page, url):
     assert traffic.most_open == 1
 
 
-def test_csv_of_a_panel_comes_from_python(page, url):
-    load(page, url)
+def test_csv_of_a_panel_comes_from_python(page):
     with page.expect_download() as waiting:
         page.locator("[data-panel=p2]").get_by_role("button", name="CSV").click()
     assert waiting.value.suggested_filename == "p2.csv"
@@ -403,8 +423,7 @@ def test_csv_of_a_panel_comes_from_python(page, url):
 
 
 @pytest.mark.parametrize("form", ["PNG", "SVG"])
-def test_pictures_are_made_in_the_browser(page, url, form):
-    load(page, url)
+def test_pictures_are_made_in_the_browser(page, form):
     with page.expect_download() as waiting:
         page.locator("[data-panel=p1]").get_by_role("button", name=form).click()
     data = Path(waiting.value.path()).read_bytes()
@@ -416,15 +435,13 @@ def test_pictures_are_made_in_the_browser(page, url, form):
         assert data.count(b"js-line") >= 5
 
 
-def test_the_address_bar_follows_the_values(page, url):
-    load(page, url)
+def test_the_address_bar_follows_the_values(page):
     part(page, "factor", "box").fill("7.5")
     part(page, "factor", "box").press("Enter")
     page.wait_for_url("**/?base=10000*&factor=7.5")
 
 
-def test_texts_follow_the_values_and_can_be_switched(page, url):
-    load(page, url)
+def test_texts_follow_the_values_and_can_be_switched(page):
     part(page, "factor", "box").fill("7.5")
     part(page, "factor", "box").press("Enter")
     expect(page.locator("[data-text=code] pre")).to_have_text("factor = 7.5")
@@ -464,9 +481,7 @@ def test_a_narrow_window_has_one_column_with_the_controls_folded_on_top(new_page
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-def test_a_reply_that_takes_a_lost_panel_for_held_is_asked_again_in_full(page, url):
-    traffic = Traffic(page)
-    load(page, url)
+def test_a_reply_that_takes_a_lost_panel_for_held_is_asked_again_in_full(page, traffic):
     # As after a server's memory and a browser's memory have come apart: both keys say "held".
     page.locator("[data-panel=p0]").evaluate(
         "root => { root.panel.key = 'unknown to the server'; root.panel.board.store.clear(); }"
@@ -478,8 +493,8 @@ def test_a_reply_that_takes_a_lost_panel_for_held_is_asked_again_in_full(page, u
     assert page.get_by_text("Reload the page").count() == 0
 
 
-def test_no_reply_is_said_and_asked_again(page, url):
-    lost = []
+def test_no_reply_is_said_and_asked_again(new_page, url):
+    page, lost = new_page(), []
 
     def hold(socket):
         server = socket.connect_to_server()

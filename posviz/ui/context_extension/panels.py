@@ -11,14 +11,16 @@ from typing import Any
 import numpy as np
 
 from posviz import figures, measures
-from posviz.catalog import link
+from posviz.catalog import link, parse
 from posviz.encodings.rotary import RotaryEncoding
 from posviz.figures import FigureBuilder, FigureSpec, Series
 from posviz.ui.context_extension.view import Profiles, View
 from posviz.ui.mathml import mathml
 
 UNSCALED = "unscaled RoPE"
-NEEDLE_LENGTHS = 49
+NEEDLE_LENGTHS = 33
+_LONGEST_KEPT = 1 << 18
+"""Sixteen kept curves of this length are 64 MB for all people of a server together."""
 
 
 @dataclass(frozen=True)
@@ -172,8 +174,22 @@ def _beyond(item: Series[measures.Spectrum]) -> str:
     return f"{item.label}: {count} beyond, up to ×{float(item.measure.beyond.max()):.3g} the arc"
 
 
+def decay_of(spec: RotaryEncoding, length: int) -> measures.ScoreDecay:
+    """The curve of one method; a control that leaves the method as it is costs it nothing."""
+    if length > _LONGEST_KEPT:
+        return measures.score_decay(spec, length=length)
+    return _kept_decay(link(spec), length)
+
+
+@functools.lru_cache(maxsize=16)
+def _kept_decay(text: str, length: int) -> measures.ScoreDecay:
+    spec = parse(text)
+    assert isinstance(spec, RotaryEncoding)
+    return measures.score_decay(spec, length=length)
+
+
 def score_decay(at: Scene) -> Panel:
-    series = at.series(lambda spec: measures.score_decay(spec, length=at.target_length))
+    series = at.series(lambda spec: decay_of(spec, at.target_length))
     figure = figures.score_decay.build(
         series, trained_length=at.trained_length, target_length=at.target_length
     )
@@ -196,7 +212,8 @@ def score_decay(at: Scene) -> Panel:
 
 def score_map(at: Scene) -> Panel:
     lead = at.methods[at.lead]
-    measure = measures.score_map(lead.spec, length=at.target_length)
+    decay = decay_of(lead.spec, at.target_length)
+    measure = measures.score_map(lead.spec, length=at.target_length, decay=decay)
     width = int(measure.edges[1] - measure.edges[0])
     how = f"mean over {width:,} keys" if measure.averaged else "score of the middle key"
     notes = [lead.label, f"one cell is {width:,} × {width:,} tokens: {how}, last query"]

@@ -291,6 +291,7 @@ class Board {
 
   state(name) {
     this.root.dataset.state = name;
+    if (name !== 'idle') this.settler.rest(false);
     setText(this.dot, name === 'late' ? 'waiting for the server…' : '');
   }
 
@@ -320,6 +321,7 @@ class Board {
 
   retheme() {
     clearTimeout(this.retheming);
+    this.settler.rest(false);
     this.retheming = setTimeout(() => {
       this.theme = readTheme(this.root);
       if (this.legendList) this.showLegend(this.legendList);

@@ -25,6 +25,9 @@ export class Settler {
     if (!this.moving()) this.now();
   }
 
+  // Says on the page whether every panel in sight shows the newest values as Plotly draws them.
+  rest(reached) { this.board.root.dataset.rest = reached ? 'yes' : 'no'; }
+
   moving() { const { requests } = this.board; return Boolean(requests?.flight || requests?.dirty); }
 
   panels() { return [...this.board.panels.values()]; }
@@ -34,6 +37,8 @@ export class Settler {
 
   after() {
     clearTimeout(this.timer);
+    this.waiting = true;
+    this.rest(false);
     if (this.panels().some((p) => !p.drawn)) this.run();
     this.timer = setTimeout(() => this.now(), REST);
     this.refresh();
@@ -43,6 +48,7 @@ export class Settler {
     if (this.closed) return;
     if (this.moving()) return; // the reply brings us back
     this.moved = 0;
+    this.waiting = false;
     this.board.clearHeader();
     this.board.writeAddress();
     this.run();
@@ -58,7 +64,7 @@ export class Settler {
   run() {
     if (this.running || this.closed || !this.board.Plotly) return;
     const panel = this.next();
-    if (!panel) return;
+    if (!panel) { this.rest(!this.waiting && !this.moving()); return; }
     this.running = true;
     (panel.drawn ? idle : (work) => setTimeout(work, 0))(() => {
       this.running = false;
