@@ -15,6 +15,7 @@ import posviz
 from posviz.attention import logits
 from posviz.encodings.extension import ntk_base, yarn_magnitude
 from posviz.encodings.ramps import kept_by_turns, pair_at_turns, turns
+from posviz.measures import covering_base, critical_dimension
 
 
 def spec(link: str) -> Any:
@@ -61,6 +62,23 @@ def test_s03_neighbouring_pairs_differ_by_one_ratio() -> None:
 )
 def test_s04_pairs_that_never_finish_a_turn(base: float, window: int, count: int) -> None:
     assert int((plain(base, 128).wavelengths > window).sum()) == count
+
+
+def test_s05_products_of_sinusoidal_vectors_depend_on_the_distance_only() -> None:
+    table = spec("rope?head_dim=512").encode(range(300))
+    vectors = np.concatenate((table.sin, table.cos), axis=1)
+    products = vectors @ vectors.T
+    np.testing.assert_allclose(np.diag(products), 256, rtol=1e-13)
+    for distance in (1, 17, 250):
+        along = np.diagonal(products, distance)
+        np.testing.assert_allclose(along, along[0], rtol=0, atol=1e-10)
+        np.testing.assert_allclose(np.diagonal(products, -distance), along[0], rtol=0, atol=1e-10)
+
+
+def test_s06_a_shift_is_a_product_with_the_vector_of_the_shift() -> None:
+    table = spec("rope?head_dim=512").encode(range(300))
+    vectors = table.cos + 1j * table.sin
+    np.testing.assert_allclose(vectors[37:], vectors[37] * vectors[:-37], rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -155,14 +173,11 @@ def test_s14_dynamic_ntk_at_twice_the_window() -> None:
 
 
 def test_s15_critical_dimension_and_smaller_bases() -> None:
-    assert 2 * math.ceil(64 * math.log(4096 / (2 * math.pi), 1e4)) == 92
+    assert critical_dimension(128, 1e4, 4096) == 92
     # The slowest trained pair is the 46th; beyond it no pair has finished a turn.
     assert int((turns(spec(LLAMA2).trained_frequencies(), 4096) >= 1).sum()) == 92 // 2
-    bases = [2 * 4096 / math.pi, 4096 / math.pi, 4096 / (2 * math.pi)]
+    bases = [covering_base(4096, arc) for arc in (math.pi / 2, math.pi, 2 * math.pi)]
     assert [round(base) for base in bases] == [2608, 1304, 652]
-    for base, arc in zip(bases, (math.pi / 2, math.pi, 2 * math.pi), strict=True):
-        # At the limit b^-1, one pair beyond the last one.
-        assert 4096 / base == pytest.approx(arc)
 
 
 def test_s16_longrope_attention_factor() -> None:

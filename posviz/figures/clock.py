@@ -15,11 +15,12 @@ _CIRCLE = np.linspace(0, 2 * np.pi, 91)
 
 @figure(
     title="The rotating pair",
-    formula=r"\varphi = p\, f'_i = \text{⟨position⟩} \times \text{⟨inv_freq⟩} = \text{⟨turns⟩}"
+    formula=r"\varphi = p'\, f'_i = \text{⟨position⟩} \times \text{⟨inv_freq⟩} = \text{⟨turns⟩}"
     r"\ \text{turns} \equiv \text{⟨angle⟩}\ \text{rad},\quad i = \text{⟨pair⟩}",
-    help="The hand of each method shows where the chosen pair points at the chosen position; the "
-    "long grey hand is unscaled RoPE. The thick arc is what the pair covered in the trained "
-    "window: a hand outside it points where the model never was.",
+    help="The hand of each method shows where the chosen pair points at the chosen position p; the "
+    "grey hand is unscaled RoPE. The thick arc is what the pair covered in the trained window: a "
+    "hand outside it points where the model never was. p′ is p as the rotation sees it from "
+    "position 0: p itself, or less where a method remaps distances.",
     limits="One pair of many: the model sees all of them at once, and only differences of angles.",
 )
 def clock(series: Sequence[Series[Clock]]) -> FigureSpec:

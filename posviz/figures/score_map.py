@@ -16,8 +16,9 @@ from posviz.measures import ScoreMap
     help="Each row is a query, each column a key before it; the diagonal is distance 0. Blue is a "
     "positive score, red a negative one. Where every diagonal has one colour, the score depends on "
     "the distance only; methods that clamp or group distances show as steps and plateaus.",
-    limits="Cells average over many keys, so the fast ripples of the curve are gone here. It is "
-    "the q = k score of one method, not the attention of a model.",
+    limits="A cell stands for many tokens: it holds the mean over its keys, or the score of its "
+    "middle key where a method remaps distances, so the fast ripples of the curve are gone or "
+    "sampled here. It is the q = k score of one method, not the attention of a model.",
 )
 def score_map(measure: ScoreMap, *, label: str) -> FigureSpec:
     """Causal map, diverging colours centred at zero; (queries, keys) in tokens."""

@@ -17,11 +17,12 @@ _FEWEST_SHOWN = 1e-3
 @figure(
     title="Turns of each pair: trained and at the target",
     formula=r"r_i = \frac{L f_i}{2\pi} = \text{⟨trained_turns⟩},\quad "
-    r"r'_i = \frac{L' f'_i}{2\pi} = \text{⟨target_turns⟩},\quad i = \text{⟨pair⟩}",
+    r"r'_i = \frac{\Delta' f'_i}{2\pi} = \text{⟨target_turns⟩},\quad i = \text{⟨pair⟩}",
     help="The dark line counts the turns that a pair made while the model was trained. Where it is "
     "below 1 the pair never finished a turn, so the model saw only an arc of its circle; a method "
     "whose line runs above the dark one there takes the pair to angles that it was not trained on. "
-    "Where the dark line is above 1 every angle was seen.",
+    "Where the dark line is above 1 every angle was seen. Δ′ is the largest distance that the "
+    "rotation sees within L′ tokens: L′ itself, or less where a method remaps distances.",
     limits="Staying within the trained arcs is necessary, not sufficient: fixing this alone gives "
     "only superficial long context. Seen angles can still stand for unseen combinations of angles.",
 )

@@ -8,6 +8,9 @@ from posviz.encodings.rotary import RotaryEncoding
 from posviz.measures.split_angle import Floats
 from posviz.parameters import ParameterError, sentence
 
+BEYOND = 1e-9
+"""Relative. A method that fills the trained arc exactly must not count as leaving it by a rounding
+error."""
 _KEYS_AT_ONCE = 8192
 
 

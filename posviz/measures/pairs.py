@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from posviz.encodings.ramps import turns
 from posviz.encodings.rotary import RotaryEncoding
-from posviz.measures.lengths import at_least, largest_distance
+from posviz.measures.lengths import BEYOND, at_least, largest_distance
 from posviz.measures.split_angle import Floats
 from posviz.results import frozen, wavelengths
 
@@ -19,8 +19,6 @@ BANDS: tuple[Band, ...] = ("kept", "blended", "divided")
 """In the order of the codes in ``Spectrum.band``."""
 
 _SAME = 1e-12
-_BEYOND = 1e-9
-"""A method that fills the trained arc exactly must not count as leaving it by a rounding error."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +86,7 @@ def spectrum(spec: RotaryEncoding, *, length: int, trained_length: int) -> Spect
     turns_target = turns(inv_freq, largest_distance(spec, length))
     unfinished = (turns_trained > 0) & (turns_trained < 1)
     reach = _ratio(turns_target, turns_trained)
-    beyond = np.where(unfinished & (reach > 1 + _BEYOND), reach, 1.0)
+    beyond = np.where(unfinished & (reach > 1 + BEYOND), reach, 1.0)
     return Spectrum(
         pairs=frozen(np.arange(inv_freq.size)),
         inv_freq=frozen(inv_freq),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from posviz.encodings.rotary import RotaryEncoding
-from posviz.measures.lengths import at_least
+from posviz.measures.lengths import BEYOND, at_least
 from posviz.parameters import ParameterError, is_finite_number, sentence
 
 _FULL_TURN = 2 * math.pi
@@ -29,8 +29,8 @@ class Clock:
     unscaled_angle, unscaled_turns, unscaled_x, unscaled_y : the same without the method.
     trained_turns : turns of the trained frequency within the trained window.
     trained_arc : share of the circle that training covered, min(1, trained_turns).
-    outside : the hand stands where training never brought it: the arc is not full, and the hand has
-        turned farther than it.
+    outside : the hand stands where training never brought it, beyond the trained arc. A hand that
+        goes around once more crosses that arc again.
     """
 
     pair: int
@@ -89,7 +89,7 @@ def clock(
         unscaled_y=unscaled_y,
         trained_turns=trained_turns,
         trained_arc=min(1.0, trained_turns),
-        outside=trained_turns < min(1.0, turned),
+        outside=turned % 1.0 > trained_turns * (1 + BEYOND),
     )
 
 

@@ -44,8 +44,8 @@ def score_map(
     ------
     ParameterError : a length or a number of cells below 1.
     """
-    at_least("score_map", "length", length, 1)
-    at_least("score_map", "cells", cells, 1)
+    at_least("score map", "length", length, 1)
+    at_least("score map", "cells", cells, 1)
     width = math.ceil(length / cells)
     edges = np.arange(length // width + 1, dtype=np.float64) * width
     queries = edges[1:] - 1

@@ -3,6 +3,7 @@
 import io
 import json
 import math
+import re
 import struct
 import time
 from collections.abc import Callable, Iterator
@@ -182,6 +183,46 @@ def drawn(page: Page, panel: str, trace: int, axis: str = "y") -> np.ndarray:
 
 def wavelength(factor: float, trace: int = 1, base: float = 10000) -> np.ndarray:
     return base ** (PAIRS / 64) * (1 + trace * factor / 10)
+
+
+def slope(row: int, column: int, shift: float = 0.0) -> float:
+    return 1 - (2 - shift / 10) * (row - column) / 511
+
+
+def slope_colour(row: int, column: int, shift: float = 0.0, *, dark: bool = False) -> list[float]:
+    """Red, green, blue and alpha of a cell of the map, from its colour scale's three stops."""
+    middle = [0x1A, 0x1E, 0x26] if dark else [255, 255, 255]
+    stops = np.array([[0xA5, 0x00, 0x26], middle, [0x08, 0x51, 0x9C]])
+    value = slope(row, column, shift)
+    return [*(np.interp(value, [-1, 0, 1], stops[:, k]) for k in range(3)), 255]
+
+
+def cell(page: Page, row: int, column: int) -> list[int]:
+    """The pixel of a cell in the map's own canvas."""
+    return page.locator("[data-panel=heat] canvas").evaluate(
+        "(canvas, [r, c]) => [...canvas.getContext('2d').getImageData(c, r, 1, 1).data]",
+        [row, column],
+    )
+
+
+def on_screen(page: Page, row: int, column: int) -> tuple[float, float]:
+    """Where the map's axes put the middle of a cell, in the window."""
+    box, axes = page.locator("[data-panel=heat] .pv-plot").evaluate(
+        """plot => { const { left, top } = plot.getBoundingClientRect();
+          const axis = (a) => [...a.range, a._offset, a._length];
+          return [[left, top], [axis(plot._fullLayout.xaxis), axis(plot._fullLayout.yaxis)]]; }"""
+    )
+    (x0, x1, left, width), (y0, y1, top, height) = axes
+    x = box[0] + left + width * ((column + 0.5) * 128 - x0) / (x1 - x0)
+    y = box[1] + top + height * (1 - ((row + 0.5) * 128 - y0) / (y1 - y0))
+    return x, y
+
+
+def seen_at(page: Page, row: int, column: int) -> tuple[int, ...]:
+    """The colour that the window shows where a cell's middle should be."""
+    picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    x, y = on_screen(page, row, column)
+    return picture.getpixel((int(x), int(y)))
 
 
 def vertices(path: str) -> np.ndarray:
@@ -375,6 +416,7 @@ def test_the_cursor_is_shared_by_all_panels_of_its_axis_and_reads_every_trace(pa
     expect(part(page, "pair", "box")).to_have_value("40")
     page.keyboard.press("ArrowLeft")
     expect(part(page, "pair", "box")).to_have_value("39")
+    expect(page.locator("[data-panel=p0] .pv-formula math")).to_be_visible()
     formula = page.locator("[data-panel=p0] math").text_content()
     assert "39" in formula
     assert f"{wavelength(4, 0)[39]:.5g}" in formula
@@ -435,6 +477,121 @@ def test_pictures_are_made_in_the_browser(page, form):
         assert data.count(b"js-line") >= 5
 
 
+# Watches the map at every frame: is its canvas the same one, and is a cell of it ever blank?
+WATCH_MAP = """() => {
+  const canvas = document.querySelector('[data-panel=heat] canvas');
+  window.map = { frames: 0, blank: 0, remounted: 0, colours: new Set() };
+  const tick = () => {
+    map.frames++;
+    const now = document.querySelector('[data-panel=heat] canvas');
+    if (now !== canvas || !now.clientWidth) map.remounted++;
+    const pixel = now.getContext('2d').getImageData(0, 300, 1, 1).data;
+    if (!pixel[3]) map.blank++;
+    map.colours.add(pixel.join());
+    if (!map.stop) requestAnimationFrame(tick);
+  };
+  requestAnimationFrame(tick);
+}"""
+
+
+@pytest.fixture
+def map_page(page: Page) -> Page:
+    page.locator("[data-panel=heat]").scroll_into_view_if_needed()
+    settle(page)
+    return page
+
+
+def test_a_map_shows_every_cell_in_its_colour_and_reads_the_one_under_the_pointer(map_page):
+    page = map_page
+    for row, column in ((0, 0), (300, 100), (511, 0), (511, 511)):
+        np.testing.assert_allclose(cell(page, row, column), slope_colour(row, column), atol=2)
+    assert cell(page, 100, 300)[3] == 0
+    for place in ((300, 100), (450, 60), (200, 190)):
+        np.testing.assert_allclose(seen_at(page, *place), slope_colour(*place)[:3], atol=6)
+    assert seen_at(page, 100, 300) == (255, 255, 255)
+    scale = page.locator("[data-panel=heat] .pv-scale")
+    assert scale.all_inner_texts() == ["score\n−1\n0\n1"]
+    page.mouse.move(*on_screen(page, 450, 60))
+    row, column, value = np.array(
+        page.locator(".pv-readout:visible")
+        .inner_text()
+        .replace("\u202f", "")
+        .replace("−", "-")
+        .removeprefix("query ")
+        .replace("key ", "")
+        .replace("score ≈ ", "")
+        .split(", "),
+        dtype=float,
+    )
+    assert row == pytest.approx(450.5 * 128, abs=128)
+    assert column == pytest.approx(60.5 * 128, abs=128)
+    assert value == pytest.approx(slope(450, 60), abs=0.015)
+    page.mouse.move(*on_screen(page, 100, 300))
+    expect(page.locator(".pv-readout:visible")).to_have_text(re.compile(r"score –$"))
+
+
+def test_a_map_follows_the_values_without_a_blank_frame(map_page, traffic):
+    page = map_page
+    part(page, "shift", "auto").uncheck()
+    settle(page)
+    page.evaluate(WATCH_MAP)
+    before = page.locator("[data-panel=heat]").get_attribute("data-rev")
+    traffic.reset()
+    for k in (20, 40, 50):
+        part(page, "shift", "range").evaluate(
+            "(r, k) => { r.value = k; r.dispatchEvent(new Event('input')); }", k
+        )
+        settle(page)
+    seen = page.evaluate("() => { map.stop = true; return { ...map, colours: map.colours.size }; }")
+    assert (seen["blank"], seen["remounted"], seen["colours"]) == (0, 0, 4)
+    assert int(page.locator("[data-panel=heat]").get_attribute("data-rev")) >= int(before) + 3
+    np.testing.assert_allclose(cell(page, 511, 0), slope_colour(511, 0, 5), atol=2)
+    np.testing.assert_allclose(seen_at(page, 450, 60), slope_colour(450, 60, 5)[:3], atol=6)
+    assert sum(traffic.received) <= 3 * 60_000
+
+
+def test_a_map_follows_the_zoom_of_its_axes(map_page):
+    page = map_page
+    page.mouse.move(*on_screen(page, 250, 50))
+    page.mouse.down()
+    page.mouse.move(*on_screen(page, 350, 150), steps=4)
+    page.mouse.up()
+    reset = page.locator("[data-panel=heat]").get_by_role("button", name="Reset zoom")
+    expect(reset).to_be_visible()
+    settle(page)
+    box = page.locator("[data-panel=heat] .pv-map").bounding_box()
+    a, b = on_screen(page, 260, 70), on_screen(page, 340, 140)
+    assert b[0] - a[0] > box["width"] / 2
+    assert b[1] - a[1] > box["height"] / 2
+    for place in ((260, 70), (340, 60), (340, 140)):
+        np.testing.assert_allclose(seen_at(page, *place), slope_colour(*place)[:3], atol=3)
+    # Nothing of the map outside its axes.
+    picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    assert picture.getpixel((int(box["x"]) - 50, int(box["y"]) + 5)) == (255, 255, 255)
+    reset.click()
+    np.testing.assert_allclose(seen_at(page, 450, 60), slope_colour(450, 60)[:3], atol=6)
+
+
+@pytest.mark.parametrize("form", ["PNG", "SVG"])
+def test_a_picture_of_a_map_holds_the_map_and_its_colour_bar(map_page, form):
+    with map_page.expect_download() as waiting:
+        map_page.locator("[data-panel=heat]").get_by_role("button", name=form).click()
+    data = Path(waiting.value.path()).read_bytes()
+    if form == "SVG":
+        assert data.count(b"data:image/png;base64,") == 1
+        assert b"colorbar" in data
+        return
+    pixels = np.asarray(Image.open(io.BytesIO(data)).convert("RGB")).astype(int)[:, :1600]
+    rows, columns = np.nonzero(np.abs(pixels - [0x08, 0x51, 0x9C]).sum(2) < 30)
+    assert rows.size > 2000
+    # The diagonal falls from the upper left to the lower right.
+    assert np.corrcoef(rows, columns)[0, 1] > 0.95
+    rows_low, columns_low = np.nonzero(np.abs(pixels - [0xA5, 0x00, 0x26]).sum(2) < 60)
+    assert rows_low.size > 200
+    assert rows_low.mean() > rows.mean()
+    assert columns_low.mean() < columns.mean()
+
+
 def test_the_address_bar_follows_the_values(page):
     part(page, "factor", "box").fill("7.5")
     part(page, "factor", "box").press("Enter")
@@ -450,25 +607,33 @@ def test_texts_follow_the_values_and_can_be_switched(page):
     expect(page.locator("[data-text=vllm] pre")).to_be_hidden()
 
 
-def test_dark_theme_gives_dark_colours_and_a_switch_needs_no_reload(new_page, url):
+def violations(page: Page) -> list[tuple[str, list[str]]]:
+    """What axe finds, with a panel's help open and a typed number refused."""
+    page.locator("[data-panel=p0] .pv-more").evaluate("details => { details.open = true; }")
+    part(page, "factor", "box").fill("abc")
+    part(page, "factor", "box").press("Enter")
+    found = Axe().run(page, context=".pv-board").response["violations"]
+    return [(v["id"], [n["html"][:200] for n in v["nodes"][:3]]) for v in found]
+
+
+def test_the_light_board_has_no_accessibility_violation(page):
+    assert violations(page) == []
+
+
+def test_the_dark_board_is_dark_and_accessible_and_a_switch_needs_no_reload(new_page, url):
     page = load(new_page(color_scheme="dark"), url)
     line = "document.querySelectorAll('[data-panel=p0] path.js-line')[0].style.stroke"
     ink = "document.querySelector('[data-panel=p0] .xtick text').style.fill"
     assert page.evaluate(line) == "rgb(86, 180, 233)"
     assert page.evaluate(ink) == "rgb(250, 250, 250)"
+    near_zero = (300, 45)
+    np.testing.assert_allclose(cell(page, *near_zero), slope_colour(*near_zero, dark=True), atol=2)
+    assert violations(page) == []
     page.emulate_media(color_scheme="light")
     page.wait_for_function(f"() => {line} === 'rgb(0, 114, 178)'")
+    settle(page)
     assert page.evaluate(ink) != "rgb(250, 250, 250)"
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_board_has_no_accessibility_violation(new_page, url, scheme):
-    page = load(new_page(color_scheme=scheme), url)
-    page.locator("[data-panel=p0] summary").click()
-    part(page, "factor", "box").fill("abc")
-    part(page, "factor", "box").press("Enter")
-    found = Axe().run(page, context=".pv-board").response["violations"]
-    assert [(v["id"], [n["html"][:200] for n in v["nodes"][:3]]) for v in found] == []
+    np.testing.assert_allclose(cell(page, *near_zero), slope_colour(*near_zero), atol=2)
 
 
 def test_a_narrow_window_has_one_column_with_the_controls_folded_on_top(new_page, url):
@@ -509,12 +674,16 @@ def test_no_reply_is_said_and_asked_again(new_page, url):
         socket.on_message(pass_on)
 
     page.route_web_socket("**/_stcore/stream", hold)
+    page.clock.install()
     load(page, url)
     part(page, "factor", "box").fill("6")
     part(page, "factor", "box").press("Enter")
-    expect(page.get_by_text("waiting for the server…")).to_be_visible(timeout=9000)
+    expect(page.get_by_text("waiting for the server…")).to_be_hidden()
+    page.clock.fast_forward(3500)
+    expect(page.get_by_text("waiting for the server…")).to_be_visible()
+    assert len(lost) == 1
+    page.clock.fast_forward(2000)
     page.wait_for_function(
         f"() => Math.abs(document.querySelector('[data-panel=p0] .pv-plot').data[1].y[0] "
         f"- {math.fsum([1, 0.6])}) < 1e-6",
-        timeout=15000,
     )

@@ -54,10 +54,9 @@ def test_one_pair_is_what_ntk_keeps() -> None:
     assert spec("ntk_aware?head_dim=2&variant=vllm").frequencies(1) == [1 / 16]
 
 
-def test_mixed_form_divides_the_last_pair_by_the_factor() -> None:
+def test_mixed_form_keeps_the_base_and_divides_the_last_pair_by_the_factor() -> None:
     mixed = spec("ntk_aware?variant=vllm&mixed_b=0.625&scaling_factor=8")
-    widened = spec("rope?base=80000").frequencies(1)
-    divisor = widened / mixed.frequencies(1)
+    divisor = mixed.trained_frequencies() / mixed.frequencies(1)
     assert divisor[-1] == pytest.approx(8, rel=1e-12)
     # ln of the divisor grows as i^b, i from 1.
     np.testing.assert_allclose(
@@ -152,7 +151,7 @@ def test_mscale_rules(
 
 
 def test_deepseek_inference_code_scales_beyond_the_window_only() -> None:
-    own = spec("yarn").with_values(
+    own = spec("yarn?mscale=1&mscale_all_dim=1").with_values(
         **posviz.get("yarn").profiles["DeepSeek's own inference code (beyond the window only)"]
     )
     inside, beyond = own.encode([0], 4096), own.encode([0], 4097)

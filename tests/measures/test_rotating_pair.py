@@ -44,6 +44,18 @@ def test_a_slow_hand_leaves_its_trained_arc() -> None:
     assert (fast.trained_arc, fast.outside) == (1.0, False)
     around = clock(spec_of("rope"), pair=63, position=200_000, length=1 << 18, trained_length=4096)
     assert around.outside
+    # One whole turn and 2000 tokens more: the hand is back on the arc that training covered.
+    back = clock(spec_of("rope"), pair=63, position=56_410, length=1 << 18, trained_length=4096)
+    assert 1 < back.turns < 1.04
+    assert not back.outside
+
+
+@pytest.mark.parametrize("factor", [3, 5, 7, 12])
+def test_interpolation_fills_the_trained_arc_to_its_very_end(factor: int) -> None:
+    spec, last = spec_of(f"linear?scaling_factor={factor}"), 4096 * factor
+    for pair in range(64):
+        found = clock(spec, pair=pair, position=last, length=last, trained_length=4096)
+        assert not found.outside, pair
 
 
 def test_clamped_hand_stops_at_the_window(clamped: RotaryEncoding) -> None:

@@ -163,9 +163,9 @@ def test_a_heat_map_that_the_browser_holds_is_sent_as_a_reference():
 
 
 def test_a_heat_map_without_a_range_of_values_or_with_other_axes_is_refused():
-    with pytest.raises(ValueError, match="a finite zmin below zmax, got 1.0 and 1.0"):
+    with pytest.raises(ValueError, match=r"a finite zmin below zmax, got 1\.0 and 1\.0"):
         pack(heat([[0.0]], 1.0, 1.0))
-    with pytest.raises(ValueError, match="a finite zmin below zmax, got -1.0 and nan"):
+    with pytest.raises(ValueError, match=r"a finite zmin below zmax, got -1\.0 and nan"):
         pack(heat([[0.0]], high=float("nan")))
     with pytest.raises(ValueError, match="needs x and zmax"):
         pack({"type": "heatmap", "y": [0], "z": [[0.0]], "zmin": 0.0})

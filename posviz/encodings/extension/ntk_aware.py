@@ -52,7 +52,7 @@ class NtkAware(FactorExtension):
         Literal["published", "vllm"],
         Parameter(
             help="published: base b·s^(d/(d-2)); vllm: base b·s, then all frequencies divided by "
-            "s^(2/d), so that the fastest pair is slowed too."
+            "s^(2/d), so that the fastest pair is slowed too, or its mixed form (mixed_b)."
         ),
     ] = "published"
     mixed_b: Annotated[
@@ -60,8 +60,8 @@ class NtkAware(FactorExtension):
         Ge(0),
         Le(10),
         Parameter(
-            help="vLLM's mixed form: pair i (from 1) divided by exp(a·i^b), with a chosen so that "
-            "the last pair is divided by s.",
+            help="vLLM's mixed form: base unchanged, pair i (from 1) divided by exp(a·i^b), with a "
+            "chosen so that the last pair is divided by s.",
             symbol="b",
             slider=(0.1, 2),
             step=0.01,
@@ -80,9 +80,10 @@ class NtkAware(FactorExtension):
         factor = self.scaling_factor
         if self.variant == "published":
             return self.ladder(ntk_base(self.base, factor, self.rotary_dim), xp=xp, device=device)
-        widened = self.ladder(self.base * factor, xp=xp, device=device)
         if self.mixed_b is None:
+            widened = self.ladder(self.base * factor, xp=xp, device=device)
             return widened / factor ** (2 / self.rotary_dim)
+        # The mixed form leaves the base alone: the exponential does all of the slowing.
         weight = math.log(factor) / self.pairs**self.mixed_b
         index = xp.arange(1, self.pairs + 1, dtype=xp.float64, device=device)
-        return widened * xp.exp(-weight * index**self.mixed_b)
+        return self.ladder(self.base, xp=xp, device=device) * xp.exp(-weight * index**self.mixed_b)

@@ -29,7 +29,8 @@ class PowerBasis(Extension):
     )
     formula: ClassVar[str] = r"f'_i = f_i \left(1 - \frac{2i}{d}\right)^{\kappa}"
     shows: ClassVar[str] = (
-        "The divisor starts at 1 and grows without a bound at the slow end, whatever the target is."
+        "The divisor starts at 1 and rises ever more steeply to (d/2)^κ at the slowest pair, 8 for "
+        "64 pairs and κ = 1/2, whatever the target is."
     )
     limits: ClassVar[str] = (
         "The power is not tied to a target length; the paper fine-tunes, and found the truncated "

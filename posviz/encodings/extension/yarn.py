@@ -24,7 +24,8 @@ Mscale = Annotated[
     ),
 ]
 
-# Every profile sets every switch, so that going from one to another leaves nothing behind.
+# Every profile sets every switch, so that going from one to another leaves nothing behind; mscale and
+# mscale_all_dim are numbers of the model, whoever runs it.
 _TRANSFORMERS: Mapping[str, Any] = {
     "ramp": "pair_index",
     "truncate": True,
@@ -79,15 +80,11 @@ class Yarn(YarnRules, FactorExtension):
         "DeepSeek in transformers, vLLM (correction in the softmax)": {
             **_TRANSFORMERS,
             "mscale_rule": "deepseek_yarn",
-            "mscale": 1.0,
-            "mscale_all_dim": 1.0,
             "softmax_correction": True,
         },
         "DeepSeek's own inference code (beyond the window only)": {
             **_TRANSFORMERS,
             "mscale_rule": "deepseek_yarn",
-            "mscale": 1.0,
-            "mscale_all_dim": 1.0,
             "softmax_correction": True,
             "applies": "beyond_window",
         },
