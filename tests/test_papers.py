@@ -1,6 +1,8 @@
 """Facts that papers and articles print, by the number they have in the project's list (S01 …).
 
-Values are to the last digit shown there.
+Values are to the last digit shown there. Four facts of its first three sections are about encodings
+that PosViz does not have yet, and wait for them: S34 (randomized positions), S42 (clipped relative
+vectors), S49 (CoPE) and S50 (the query temperature of Llama 4).
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import numpy as np
 import pytest
 
 import posviz
+from posviz import configs
 from posviz.attention import logits
 from posviz.encodings.extension import ntk_base, yarn_magnitude
 from posviz.encodings.ramps import kept_by_turns, pair_at_turns, turns
@@ -228,6 +231,21 @@ def test_s36_resonance_rounds_wavelengths() -> None:
     assert int((spec(LLAMA2).encode([0]).wavelengths <= 4096).sum()) == 46
 
 
+def test_s48_equal_sections_of_a_multimodal_model_are_plain_rope() -> None:
+    model = configs.read(
+        {
+            "model_type": "qwen2_vl",
+            "hidden_size": 3584,
+            "num_attention_heads": 28,
+            "rope_theta": 1e6,
+            "rope_scaling": {"type": "mrope", "mrope_section": [16, 24, 24]},
+        }
+    )
+    (sections,) = (row.value for row in model.resolved if row.name == "mrope_section")
+    assert sum(sections) == model.spec().pairs == 64
+    assert model.spec() == spec("rope?base=1000000")
+
+
 def test_s51_leaky_rerope_reach_and_rerope_bound() -> None:
     assert spec("leaky_rerope?window=1024&scaling_factor=8").reach == 25600
     assert math.isinf(spec("rerope?window=1024").reach)
@@ -282,6 +300,15 @@ def _largest_difference(first: str, second: str) -> tuple[float, int]:
 def test_sizes_of_known_disagreements() -> None:
     size, pair = _largest_difference("yarn", "yarn?ramp=turns")
     assert (round(size, 2), pair) == (2.04, 38)
+    qwen = "yarn?base=1000000&scaling_factor=4&original_max_position_embeddings={}"
+    size, _ = _largest_difference(qwen.format(32768), qwen.format(32768) + "&ramp=turns")
+    assert round(size, 2) == 0.71
+    # vLLM's YaRN for M-RoPE models takes 4 L where L belongs.
+    assert spec(qwen.format(32768)).bounds == (23, 40)
+    assert spec(qwen.format(4 * 32768)).bounds == (30, 47)
+    deepseek = "yarn?head_dim=64&scaling_factor=40"
+    size, _ = _largest_difference(deepseek, deepseek + "&ramp=turns")
+    assert round(size, 1) == 3.3
     size, _ = _largest_difference("yarn", "yarn?truncate=false")
     assert round(size, 2) == 0.55
     gpt_oss = "yarn?base=150000&head_dim=64&scaling_factor=32"

@@ -11,12 +11,13 @@ from posviz.measures import Needle
 
 @figure(
     title="Weight of one needle",
-    formula=r"w(\ell) = \frac{e^{G g}}{e^{G g} + \ell - 1},\quad G = m^2 = \text{⟨gain⟩},\quad "
-    r"T = \frac{1}{m^2} = \text{⟨temperature⟩},\quad g = \text{⟨margin⟩}",
+    formula=r"w(\ell) = \frac{e^{G g}}{e^{G g} + \ell - 1},\quad "
+    r"G = m^2 c\, a = \text{⟨gain⟩},\quad T = \frac{1}{m^2} = \text{⟨temperature⟩},\quad "
+    r"g = \text{⟨margin⟩}",
     help="One key scores g above all others, g chosen so that without any factor it gets the set "
     "weight in the trained window. As the context grows the other keys dilute it; the factor m of "
     "a method multiplies cos and sin of q and of k, so the logits grow by m², a temperature of "
-    "1/m².",
+    "1/m². G counts its factor c on the softmax and a on the last query too, where it has them.",
     limits="The margin is a thought experiment. With partial rotation, a factor on cos and sin "
     "leaves the unrotated dimensions as they were; this curve lets it act on the whole margin.",
 )

@@ -18,14 +18,16 @@ _BUCKETS = 360
 
 @figure(
     title="Score against distance, q = k",
-    formula=r"a(\delta) = m^2\,\frac{2}{d}\sum_i \cos(\delta f'_i) = \text{⟨score⟩},"
+    formula=r"a(\delta) = G\,\frac{2}{d}\sum_i \cos(\delta' f'_i) = \text{⟨score⟩},"
     r"\quad \delta = \text{⟨distance⟩}",
     help="The score of a query with a key equal to it, all pairs of the same weight, as the "
-    "distance grows. Unscaled RoPE starts at 1, a method with an attention factor m at m². The "
-    "diamond marks the first distance at which the sum turns negative: from there on, an equal "
-    "key can score less than an unrelated one.",
-    limits="Real queries and keys are not equal. For independent ones the expected score is 0 at "
-    "every distance; and the curve itself is not monotone.",
+    "distance grows. Unscaled RoPE starts at 1, a method with an attention factor m at G = m², "
+    "times what it does to the softmax or to the last query. δ′ is the distance that the rotation "
+    "sees: δ unless a method remaps it. The diamond marks the first distance at which the sum "
+    "turns negative: from there on, an equal key can score less than an unrelated one.",
+    limits="Real queries and keys are not equal, and dimensions that do not rotate are left out. "
+    "For independent ones the expected score is 0 at every distance; and the curve itself is not "
+    "monotone.",
 )
 def score_decay(
     series: Sequence[Series[ScoreDecay]], *, trained_length: int, target_length: int

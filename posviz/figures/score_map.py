@@ -11,11 +11,11 @@ from posviz.measures import ScoreMap
 
 @figure(
     title="Score of every query and key, q = k",
-    formula=r"a(m, n) = m_{\text{att}}^2\,\frac{2}{d}\sum_i \cos\left((m - n) f'_i\right),"
-    r"\quad n \le m",
-    help="Each row is a query, each column a key before it; the diagonal is distance 0. Blue is a "
-    "positive score, red a negative one. Where every diagonal has one colour, the score depends on "
-    "the distance only; methods that clamp or group distances show as steps and plateaus.",
+    formula=r"a(m, n) = G_m\,\frac{2}{d}\sum_i \cos(\delta' f'_i),\quad n \le m",
+    help="Each row is a query m, each column a key n before it; the diagonal is distance 0, G_m "
+    "the whole factor on the logits of a query, δ′ the distance that the rotation sees. Blue is a "
+    "positive score, red a negative one. Where every diagonal has one colour, the score depends "
+    "on the distance only; methods that clamp or group distances show as steps and plateaus.",
     limits="A cell stands for many tokens: it holds the mean over its keys, or the score of its "
     "middle key where a method remaps distances, so the fast ripples of the curve are gone or "
     "sampled here. It is the q = k score of one method, not the attention of a model.",

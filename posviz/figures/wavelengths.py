@@ -16,10 +16,10 @@ from posviz.measures import BANDS, Spectrum
     title="Wavelength of each pair",
     formula=r"\lambda_i = \frac{2\pi}{f'_i} = \frac{2\pi}{\text{⟨inv_freq⟩}} "
     r"= \text{⟨wavelength⟩}\ \text{tokens},\quad i = \text{⟨pair⟩}",
-    help="Every pair of dimensions turns once per wavelength. Pairs below the line L completed at "
-    "least one turn while the model was trained; pairs above it never did. The shaded bands say "
-    "what the first method does with each pair: keeps it, blends it, or divides it by its full "
-    "factor.",
+    help="Every pair of dimensions turns once per wavelength. Pairs whose unscaled wavelength, "
+    "the grey line, is below L completed at least one turn while the model was trained; those "
+    "above it never did. The shaded bands say what the first method does with each pair: keeps "
+    "it, blends it, or divides it by its full factor.",
     limits="How much a trained model relies on each pair: many heads use only a few of them.",
 )
 def wavelengths(

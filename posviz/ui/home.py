@@ -46,8 +46,8 @@ def show() -> None:
     st.title("Positional encodings, computed, proved and shown")
     st.markdown(
         "A transformer learns where a token stands from its positional encoding. PosViz computes "
-        "the encodings that released models use, holds every number against somebody else's "
-        "implementation, and shows what they do."
+        "the encodings that released models use, holds their frequencies and factors against other "
+        "people's code and papers, and shows what they do."
     )
     st.plotly_chart(
         _picture("dark" if st.context.theme.type == "dark" else "light"),
@@ -57,10 +57,10 @@ def show() -> None:
         "the trained window of 4,096 tokens and the target of 65,536.",
     )
     st.caption(
-        "Llama 2: each of its 64 rotary pairs turns once per wavelength. The pairs above L never "
-        "finished a turn while the model was trained on 4,096 tokens. YaRN leaves the fast pairs "
-        "alone and slows the slow ones sixteenfold, so that at 65,536 tokens none goes where it "
-        "never was."
+        "Llama 2: each of its 64 rotary pairs turns once per wavelength. Where the grey line is "
+        "above L, a pair never finished a turn while the model was trained on 4,096 tokens. YaRN "
+        "leaves the fast pairs alone and slows the slow ones sixteenfold, so that at 65,536 "
+        "tokens none goes where it never was."
     )
     for column, (title, text, label, address) in zip(
         st.columns(len(WAYS_IN)), WAYS_IN, strict=True

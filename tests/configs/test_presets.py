@@ -58,3 +58,16 @@ def test_the_windows_in_the_list_are_those_that_the_reader_gives() -> None:
     for item in configs.presets():
         model = configs.read(item.config)
         assert (item.window, item.trained_window) == (model.window, model.trained_window), item.id
+
+
+@pytest.mark.parametrize("preset", configs.presets(), ids=lambda preset: preset.id)
+def test_every_released_model_is_computed_by_a_named_implementation(
+    preset: configs.Preset,
+) -> None:
+    model = configs.read(preset.config)
+    for layer in model.layers:
+        spec = model.spec(layer.name)
+        named = [
+            name for name, values in spec.profiles.items() if spec.with_values(**values) == spec
+        ]
+        assert named or not spec.profiles

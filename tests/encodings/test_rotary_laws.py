@@ -168,9 +168,11 @@ def test_dynamic_method_starts_one_token_beyond_the_window(encoding: Any) -> Non
 @by_id(ROTARY)
 def test_length_follows_the_last_position(encoding: Any) -> None:
     spec = encoding()
-    by_position, by_length = spec.encode([9999]), spec.encode([9999], length=10000)
-    np.testing.assert_array_equal(by_position.inv_freq, by_length.inv_freq)
-    assert by_position.attention_factor == by_length.attention_factor
+    by_position = spec.encode([9999])
+    for length in (10000, np.int64(10000)):
+        by_length = spec.encode([9999], length=length)
+        np.testing.assert_array_equal(by_position.inv_freq, by_length.inv_freq)
+        assert by_position.attention_factor == by_length.attention_factor
 
 
 @by_id(ROTARY)

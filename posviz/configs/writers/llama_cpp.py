@@ -161,7 +161,11 @@ def _refuse_yarn(spec: Any) -> None:
 def _notes(task: Task) -> list[str]:
     notes = length_notes(task)
     if task.spec.id == "self_extend":
-        notes.append("--grp-attn-n and --grp-attn-w belong to llama.cpp's example programs.")
+        notes.append(
+            "--grp-attn-n and --grp-attn-w belong to llama.cpp's example programs, which group the "
+            "cached positions in blocks of w tokens as the context grows, not for each query: "
+            "between two groupings their distances differ from the paper's."
+        )
     if "mrope_section" in task.carried:
         notes.append("The M-RoPE sections come from the GGUF file.")
     if task.spec.id == "linear":

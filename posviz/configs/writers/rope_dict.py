@@ -1,5 +1,4 @@
-"""Writes a spec as the dict that transformers, vLLM and SGLang share, or refuses it with the "
-"reason."""
+"""Writes a spec as the dict that transformers, vLLM and SGLang share, or says why it cannot."""
 
 from __future__ import annotations
 

@@ -127,7 +127,8 @@ class Longrope(Extension):
         """Lists for another number of pairs than the defaults have, and a window for the factor.
 
         Lists are searched for each model, so there are none to take over: the short one starts at
-        1, the long one at the NTK-aware divisors s^(2i/(d-2)), with which the search itself starts.
+        1, the long one at the NTK-aware divisors s^(2i/(d-2)), one of the three rules with which
+        the published search starts.
         """
         values: dict[str, Any] = {}
         share = known.get("partial_rotary_factor", 1.0)

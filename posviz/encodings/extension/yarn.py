@@ -24,8 +24,8 @@ Mscale = Annotated[
     ),
 ]
 
-# Every profile sets every switch, so that going from one to another leaves nothing behind; mscale and
-# mscale_all_dim are numbers of the model, whoever runs it.
+# Every profile sets every switch, so that going from one to another leaves nothing behind. mscale
+# and mscale_all_dim are numbers of the model, whoever runs it.
 _TRANSFORMERS: Mapping[str, Any] = {
     "ramp": "pair_index",
     "truncate": True,
@@ -77,7 +77,11 @@ class Yarn(YarnRules, FactorExtension):
         "MLX (always rounded)": {**_TRANSFORMERS, "mscale_rule": "deepseek_yarn"},
         "gpt-oss (bounds not rounded)": {**_TRANSFORMERS, "truncate": False},
         "paper (ramp in turns)": {**_TRANSFORMERS, "ramp": "turns"},
-        "DeepSeek in transformers, vLLM (correction in the softmax)": {
+        "DeepSeek in transformers (correction in the softmax)": {
+            **_TRANSFORMERS,
+            "softmax_correction": True,
+        },
+        "DeepSeek in vLLM (correction in the softmax)": {
             **_TRANSFORMERS,
             "mscale_rule": "deepseek_yarn",
             "softmax_correction": True,

@@ -202,8 +202,8 @@ class RotaryEncoding(Encoding):
             )
         if length is None:
             return 1 + max(0, int(xp.max(positions))) if positions.shape[0] else 1
-        is_whole = isinstance(length, int) and not isinstance(length, bool)
+        is_whole = isinstance(length, int | np.integer) and not isinstance(length, bool)
         if not is_whole or not 1 <= length <= _LARGEST_POSITION + 1:
             allowed = "a whole number of at least 1 and at most 2^53 + 1"
             raise ParameterError(sentence(self.title, "length", allowed, length))
-        return length
+        return int(length)
