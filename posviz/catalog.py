@@ -52,6 +52,8 @@ def families() -> tuple[str, ...]:
 def get(encoding_id: str) -> type[Encoding]:
     """The encoding class with this id; ParameterError lists the closest ids when there is none."""
     by_id = {encoding.id: encoding for encoding in catalog()}
+    if not isinstance(encoding_id, str):
+        raise ParameterError(f"An encoding's id must be text; got {encoding_id!r}.")
     if encoding_id not in by_id:
         raise ParameterError(
             f"There is no encoding {encoding_id!r}; {closest(encoding_id, list(by_id))}."

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Union, get_args, get_origin
 
-from annotated_types import Ge, Gt, Le, Lt, MultipleOf
+from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel, BeforeValidator, ValidationError
 from pydantic.fields import FieldInfo
 
@@ -60,7 +60,6 @@ class Declaration:
     lower_included: bool
     upper: float | None
     upper_included: bool
-    multiple_of: int | None
     parameter: Parameter
 
     @property
@@ -71,16 +70,9 @@ class Declaration:
             "choice": "one of " + ", ".join(self.choices),
             "list": f"a list of numbers {self._bounds()}".strip(),
             "number": f"a number {self._bounds()}".strip(),
-            "integer": f"{self._whole_number()} {self._bounds()}".strip(),
+            "integer": f"a whole number {self._bounds()}".strip(),
         }[self.kind]
         return phrase + (", or left out" if self.optional else "")
-
-    def _whole_number(self) -> str:
-        if self.multiple_of == 2:
-            return "an even whole number"
-        if self.multiple_of:
-            return f"a multiple of {self.multiple_of}"
-        return "a whole number"
 
     def _bounds(self) -> str:
         low = "" if self.lower is None else number_text(self.lower)
@@ -175,7 +167,6 @@ def _declaration(name: str, field: FieldInfo) -> Declaration:
     bounds: dict[type, Any] = {type(item): item for item in (*field.metadata, *of_items)}
     lower, lower_included = _bound(bounds, Ge, "ge", Gt, "gt")
     upper, upper_included = _bound(bounds, Le, "le", Lt, "lt")
-    multiple = bounds.get(MultipleOf)
     return Declaration(
         name=name,
         kind=kind,
@@ -186,7 +177,6 @@ def _declaration(name: str, field: FieldInfo) -> Declaration:
         lower_included=lower_included,
         upper=upper,
         upper_included=upper_included,
-        multiple_of=None if multiple is None else int(multiple.multiple_of),
         parameter=parameter,
     )
 

@@ -23,7 +23,7 @@ from posviz.measures import ScoreMap
 def score_map(measure: ScoreMap, *, label: str) -> FigureSpec:
     """Causal map, diverging colours centred at zero; (queries, keys) in tokens."""
     scores = np.asarray(measure.scores)
-    reach = float(np.nanmax(np.abs(scores)))
+    reach = measure.largest
     middles = (measure.edges[:-1] + measure.edges[1:] - 1) / 2
     last = float(measure.edges[-1])
     trace = {

@@ -15,7 +15,7 @@ _FEWEST_SHOWN = 1e-3
 
 
 @figure(
-    title="Turns of each pair: trained and at the target",
+    title="Turns: trained and target",
     formula=r"r_i = \frac{L f_i}{2\pi} = \text{⟨trained_turns⟩},\quad "
     r"r'_i = \frac{\Delta' f'_i}{2\pi} = \text{⟨target_turns⟩},\quad i = \text{⟨pair⟩}",
     help="The dark line counts the turns that a pair made while the model was trained. Where it is "

@@ -22,12 +22,14 @@ class ScoreMap:
     ----------
     edges : (cells + 1,) token at which each cell begins, and the end of the last one.
     scores : (queries as cells, keys as cells); NaN where every key of a cell lies in the future.
+    largest : the largest absolute score, for colours centred at zero.
     averaged : True where a cell holds the mean over its keys for its last query; False where it
         holds the score of its middle key, as it does for methods that remap distances.
     """
 
     edges: Floats
     scores: Floats
+    largest: float
     averaged: bool
 
 
@@ -54,7 +56,18 @@ def score_map(
     else:
         decay = decay or score_decay(spec, length=length)
         scores = _averaged(spec, queries, width, length, decay.scores)
-    return ScoreMap(edges=frozen(edges), scores=frozen(scores), averaged=not spec.remaps_distance)
+    # The last row holds every distance that any row holds; only a query scale sets rows apart.
+    rows = (
+        scores
+        if spec.remaps_distance or spec.query_scale(queries, length) is not None
+        else (scores[-1])
+    )
+    return ScoreMap(
+        largest=float(np.nanmax(np.abs(rows))),
+        edges=frozen(edges),
+        scores=frozen(scores),
+        averaged=not spec.remaps_distance,
+    )
 
 
 def _averaged(

@@ -63,7 +63,6 @@ def _number(declaration: Declaration) -> dict[str, Any]:
     return {
         "kind": "number",
         "integer": declaration.kind == "integer",
-        "multiple_of": declaration.multiple_of,
         "lower": declaration.lower,
         "upper": declaration.upper,
         "lower_included": declaration.lower_included,

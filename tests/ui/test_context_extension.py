@@ -302,3 +302,11 @@ def test_the_code_that_is_shown_gives_the_numbers_that_are_shown(capsys):
 def test_every_method_starts_on_models_of_every_size(preset_id, encoding_id):
     view = opened(model=preset_id, a="off", c=encoding_id)
     assert scene(view).methods[1].spec.id == encoding_id
+
+
+def test_needle_formula_counts_every_factor_on_the_logits():
+    made = board_panels(scene(opened(model="deepseek-v2-lite")))["needle"][1](
+        scene(opened(model="deepseek-v2-lite"))
+    )
+    assert made.slots["gain"] == {"text": "1.58963"}
+    assert any("all factors G = 1.58963" in note for note in made.notes)

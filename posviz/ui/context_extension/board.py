@@ -18,7 +18,7 @@ from posviz.figures import theme
 from posviz.parameters import ParameterError
 from posviz.ui.context_extension.address import write_address
 from posviz.ui.context_extension.groups import autos, groups
-from posviz.ui.context_extension.panels import Panel, board_panels, scene
+from posviz.ui.context_extension.panels import Panel, Scene, board_panels, scene
 from posviz.ui.context_extension.texts import texts
 from posviz.ui.context_extension.view import (
     NO_PROFILES,
@@ -35,6 +35,9 @@ from posviz.ui.context_extension.view import (
     profile_of,
 )
 from posviz.ui.controls import as_sent
+
+ROUTE = "posviz/context_extension"
+"""Where the app's own server answers a moving control; see :mod:`posviz.ui.server`."""
 
 
 @dataclass
@@ -84,7 +87,7 @@ def _apply(session: Session, request: Mapping[str, Any]) -> None:
     try:
         if errors:
             raise errors[0]
-        session.view = checked(_cursor_kept(view))
+        session.view = checked(cursor_kept(view))
     except ParameterError as error:
         session.refused = str(error)
         return
@@ -117,7 +120,7 @@ def _still_meant(view: View, sent: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def _cursor_kept(view: View) -> View:
+def cursor_kept(view: View) -> View:
     """The cursor on the last pair when the pairs have become fewer."""
     pairs = min(spec.pairs for spec in (view.unscaled, *view.specs().values()))
     return view if view.values["pair"] < pairs else view.with_value("pair", pairs - 1)
@@ -125,29 +128,38 @@ def _cursor_kept(view: View) -> View:
 
 def _reply(session: Session, request: Mapping[str, Any]) -> dict[str, Any]:
     view = session.view
-    have = request.get("have") or {}
     at = scene(view)
-    panels = [
-        {"id": panel_id, "key": key} if have.get(panel_id) == key else make(at).packed(key)
-        for panel_id, (key, make) in board_panels(at).items()
-    ]
     address = write_address(view)
     if address not in session.addresses:
         session.addresses.append(address)
     reply: dict[str, Any] = {
         "stamp": session.answered,
         "epoch": f"{session.epoch}:{view.source}:{view.layer_type}",
-        "values": sent_values(view),
         "problems": _problems(session),
-        "panels": panels,
-        "legend": _legend(at),
         "address": urlencode(address),
+        "direct": {"path": ROUTE, "question": {"source": view.source, "layer": view.layer_type}},
+        **picture(view, at, request.get("have") or {}),
         **_slow_parts(session, request),
     }
     action = request.get("action")
     if isinstance(action, dict) and request.get("seq") == session.answered:
         reply["download"] = _download(at, str(action.get("csv")))
     return reply
+
+
+def picture(view: View, at: Scene, have: Mapping[str, str]) -> dict[str, Any]:
+    """What the panels show; one whose key the browser has is named only."""
+    return {
+        "values": sent_values(view),
+        "legend": [
+            {"name": item.label, "title": item.label, **theme.line(item.slot)}
+            for item in at.methods
+        ],
+        "panels": [
+            {"id": panel_id, "key": key} if have.get(panel_id) == key else make(at).packed(key)
+            for panel_id, (key, make) in board_panels(at).items()
+        ],
+    }
 
 
 def _slow_parts(session: Session, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -184,18 +196,17 @@ def sent_values(view: View) -> dict[str, Any]:
     return values
 
 
+def refusal(sentence: str) -> dict[str, Any]:
+    """What the board says of values that could not be used."""
+    text = f"{sentence} The plots still show the settings before."
+    return {"control": None, "severity": "error", "text": text}
+
+
 def _problems(session: Session) -> list[dict[str, Any]]:
     problems = [{"control": None, "severity": "warn", "text": text} for text in session.problems]
     if session.refused:
-        kept = "The plots still show the settings before."
-        problems.append({"control": None, "severity": "error", "text": f"{session.refused} {kept}"})
+        problems.append(refusal(session.refused))
     return problems
-
-
-def _legend(at: Any) -> list[dict[str, Any]]:
-    return [
-        {"name": item.label, "title": item.label, **theme.line(item.slot)} for item in at.methods
-    ]
 
 
 def _key(value: Any) -> str:

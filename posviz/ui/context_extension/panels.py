@@ -245,12 +245,13 @@ def needle(at: Scene) -> Panel:
     )
     heat = [measures.temperature(item.spec, length=at.target_length) for item in at.methods]
     notes = [
-        f"{item.label}: m = {one.m:.6g}, m² = {one.m_squared:.6g}, T = {one.temperature:.6g}; "
-        f"weight at L′ {float(item.measure.weights[-1]):.3g}"
+        f"{item.label}: m = {one.m:.6g}, m² = {one.m_squared:.6g}, T = {one.temperature:.6g}"
+        + (f", all factors G = {one.gain:.6g}" if one.gain != one.m_squared else "")
+        + f"; weight at L′ {float(item.measure.weights[-1]):.3g}"
         for item, one in zip(series, heat, strict=True)
     ]
     slots = {
-        "gain": text(f"{heat[at.lead].m_squared:.6g}"),
+        "gain": text(f"{heat[at.lead].gain:.6g}"),
         "temperature": text(f"{heat[at.lead].temperature:.6g}"),
         "margin": text(f"{float(series[at.lead].measure.margin):.4f}"),
     }
@@ -300,6 +301,7 @@ def profile_difference(at: Scene) -> Panel:
         f"{at.profiles.method}. A: {name_a}. B: {name_b}",
         f"largest relative error {difference.largest:.4g} at pair {difference.largest_pair}",
         f"m: A {difference.magnitude_a:.6g}, B {difference.magnitude_b:.6g}",
+        f"all factors on the logits: A {difference.gain_a:.6g}, B {difference.gain_b:.6g}",
     ]
     slots = {"difference": by_pair(difference.signed), "pair": by_pair(difference.pairs)}
     return Panel("profiles", figures.profile_difference, "pair", figure, slots, notes)

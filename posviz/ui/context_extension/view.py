@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
@@ -11,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from posviz.catalog import catalog, get
 from posviz.configs import Model
+from posviz.encodings.extension import FactorExtension
 from posviz.encodings.rotary import RotaryEncoding
 from posviz.parameters import (
     Declaration,
@@ -89,6 +91,11 @@ class Reading(BaseModel):
     ] = 0.9
 
 
+SHARED_DECLARATIONS = {
+    declaration.name: declaration
+    for declaration in declarations(FactorExtension)
+    if declaration.name in SHARED
+}
 READING = {declaration.name: declaration for declaration in declarations(Reading)}
 
 
@@ -146,13 +153,21 @@ class View:
         return {slot: self.values[slot] for slot in SLOTS if self.values[slot] != OFF}
 
     def spec(self, slot: str) -> RotaryEncoding:
-        return build(self.values[slot], self.values, prefix=f"{slot}.")
+        return self._specs[slot]
 
     def specs(self) -> dict[str, RotaryEncoding]:
         """The spec of every slot in use; raises ParameterError for one that cannot be made."""
-        return {slot: self.spec(slot) for slot in self.methods}
+        return dict(self._specs)
 
-    @property
+    @functools.cached_property
+    def _specs(self) -> dict[str, RotaryEncoding]:
+        # A view lives for one reply, in which every part of the page asks for the same few specs.
+        return {
+            slot: build(chosen, self.values, prefix=f"{slot}.")
+            for slot, chosen in self.methods.items()
+        }
+
+    @functools.cached_property
     def unscaled(self) -> RotaryEncoding:
         """The model before any extension, following the base and dimension controls."""
         own = self.model.spec(self.layer_type)
@@ -175,6 +190,10 @@ class View:
         return extended
 
     def profiles(self) -> Profiles | None:
+        return self._profiles
+
+    @functools.cached_property
+    def _profiles(self) -> Profiles | None:
         """Two named implementations of the first method that has several, as chosen."""
         for slot in self.methods:
             spec = self.spec(slot)
@@ -288,11 +307,8 @@ def declaration_of(name: str, values: Mapping[str, Any]) -> tuple[Declaration, s
         for declaration in own_declarations(encoding.id):
             if declaration.name == own:
                 return declaration, f"{slot.upper()} · {encoding.title}"
-    if name in SHARED:
-        for encoding_id in ("yarn",):
-            for declaration in get(encoding_id).declarations():
-                if declaration.name == name:
-                    return declaration, Reading.title
+    if name in SHARED_DECLARATIONS:
+        return SHARED_DECLARATIONS[name], Reading.title
     return None
 
 

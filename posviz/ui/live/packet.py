@@ -158,9 +158,14 @@ def _levels(trace: Mapping[str, Any]) -> NDArray[np.uint8]:
         raise ValueError(f"a heat map needs z of shape {(y.size, x.size)}, got {z.shape}")
     if not (np.isfinite(low) and np.isfinite(high) and low < high):
         raise ValueError(f"a heat map needs a finite zmin below zmax, got {low} and {high}")
-    places = np.clip((z - low) * (_HEAT_STEPS / (high - low)), 0, _HEAT_STEPS)
-    places += 1.0
-    levels: NDArray[np.uint8] = np.nan_to_num(np.rint(places), nan=0.0).astype(np.uint8)
+    # In place and in float32, which is exact to far less than a level: this runs for every update.
+    step = _HEAT_STEPS / (high - low)
+    places = np.multiply(z, step, dtype=np.float32)
+    places += np.float32(1.5 - low * step)
+    np.minimum(places, np.float32(_HEAT_STEPS + 1), out=places)
+    np.maximum(places, np.float32(1), out=places)  # keeps NaN
+    np.fmax(places, np.float32(0), out=places)  # makes NaN 0
+    levels: NDArray[np.uint8] = places.astype(np.uint8)
     return levels
 
 

@@ -81,14 +81,15 @@ class Board {
   receive(data) {
     const packet = readHeader(data), { header } = packet;
     if (!this.requests) {
-      this.requests = new Requests(header.stamp, () => this.request(), (r) => this.setState('request', r), (s) => this.state(s));
+      this.requests = new Requests(header.stamp, () => this.request(), (r) => this.ask(r), (s) => this.state(s));
       this.state('idle');
-    } else if (!this.requests.answered(header.stamp)) return;
+    } else if (!this.requests.answered(header.stamp, header.epoch !== this.epoch)) return;
     const missing = this.takeControls(header, packet) + this.takeTexts(header, packet) + this.takePanels(header, packet);
     this.takeValues(header);
     this.controls.autos(header.autos);
     this.showProblems(this.controls.problems(header.problems || []));
     if (header.legend) this.showLegend(header.legend);
+    if (header.direct) this.direct = header.direct;
     // A long address (it can carry a whole configuration) travels like any other long text.
     const [address] = this.part('address', header.address, packet);
     if (typeof address === 'string') this.address = address;
@@ -216,8 +217,26 @@ class Board {
     };
   }
 
+  // A moving number is asked for at the app's own route, which answers without running the page.
+  // Everything else, and whatever is left at rest, goes through Streamlit; so does all of it where
+  // there is no such route.
+  ask(request) {
+    const slow = this.slow || request.rest || request.action || !request.controls_key;
+    this.slow = false;
+    if (slow || !this.direct) { this.setState('request', request); return; }
+    const { path, question } = this.direct;
+    const body = JSON.stringify({ ...request, ...question, epoch: this.epoch });
+    fetch(new URL(`../../../${path}`, import.meta.url), { method: 'POST', body })
+      .then((answer) => { if (!answer.ok) throw new Error(answer.statusText); return answer.arrayBuffer(); })
+      .then((buffer) => { if (!this.closed) this.receive(new Uint8Array(buffer)); }, () => {
+        this.direct = null;
+        if (!this.closed) this.setState('request', request);
+      });
+  }
+
   set(name, value) {
     this.values[name] = value;
+    this.slow ||= !this.controls.isNumber(name);
     this.hover = null;
     this.moveCursor();
     this.requests.change();
@@ -331,6 +350,7 @@ class Board {
   }
 
   close() {
+    this.closed = true;
     this.requests?.close();
     window.removeEventListener('resize', this.clear);
     this.unwatch();

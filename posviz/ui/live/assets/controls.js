@@ -11,6 +11,12 @@ export class Controls {
     Object.assign(this, { root, change, play, items: new Map(), values: {}, groups: new Map(), order: '' });
   }
 
+  // True for what moves step by step: numbers, and the cursor even where it has no control.
+  isNumber(name) {
+    const item = this.items.get(name);
+    return !item || item.control.kind === 'number';
+  }
+
   // Takes over a new description; controls whose description is the same stay as they are.
   describe(groups) {
     const kept = new Map(), active = document.activeElement, titles = new Map();

@@ -38,7 +38,7 @@ export function objection(control, value) {
   if (control.upper !== null && control.upper !== undefined)
     bounds.push(`${control.upper_included === false ? 'below' : 'at most'} ${control.upper}`);
   if (control.domain) return check(control, value) ? '' : `must be ${control.domain}`;
-  const kind = control.multiple_of ? `a multiple of ${control.multiple_of}` : control.integer ? 'a whole number' : 'a number';
+  const kind = control.integer ? 'a whole number' : 'a number';
   const rule = `must be ${[kind, bounds.join(' and ')].filter(Boolean).join(' ')}`;
   return check(control, value) ? '' : rule;
 }
@@ -48,8 +48,7 @@ function check(control, value) {
   const low = control.lower ?? -Infinity, high = control.upper ?? Infinity;
   return (control.lower_included === false ? value > low : value >= low)
     && (control.upper_included === false ? value < high : value <= high)
-    && (!(control.integer || control.multiple_of) || Number.isInteger(value))
-    && (!control.multiple_of || value % control.multiple_of === 0);
+    && (!control.integer || Number.isInteger(value));
 }
 
 const LOG_STEPS = 240;
@@ -60,7 +59,7 @@ export class Track {
     this.control = control;
     [this.low, this.high] = control.slider || [control.lower ?? 0, control.upper ?? 1];
     this.log = control.scale === 'log' && this.low > 0;
-    this.step = control.step || (control.integer ? control.multiple_of || 1 : (this.high - this.low) / 200);
+    this.step = control.step || (control.integer ? 1 : (this.high - this.low) / 200);
     this.count = this.log ? LOG_STEPS : Math.max(1, Math.round((this.high - this.low) / this.step));
   }
 
@@ -72,7 +71,7 @@ export class Track {
   }
 
   tidy(value, digits) {
-    const unit = this.control.multiple_of || (this.control.integer ? 1 : 0);
+    const unit = this.control.integer ? 1 : 0;
     const rounded = Number(value.toPrecision(digits));
     return unit ? Math.min(this.high, Math.max(this.low, Math.round(rounded / unit) * unit)) : rounded;
   }

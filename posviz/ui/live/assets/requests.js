@@ -14,7 +14,9 @@ export class Requests {
 
   act(action) { this.actions.push(action); this.go(); }
 
+  // What is asked at rest may take its time: a change made meanwhile does not wait for it.
   go() {
+    if (this.flight?.unhurried && this.dirty) this.rest();
     if (this.flight || this.closed || !(this.dirty || this.actions.length)) return;
     this.dirty = false;
     this.wait('busy');
@@ -23,8 +25,10 @@ export class Requests {
 
   dispatch(action, patience) {
     const seq = ++this.seq;
-    this.flight = { seq, action, timers: [setTimeout(() => this.wait('late'), SAID), setTimeout(() => this.again(patience), patience)] };
-    this.send({ ...this.build(), seq, action });
+    const request = { ...this.build(), seq, action };
+    const timers = [setTimeout(() => this.wait('late'), SAID), setTimeout(() => this.again(patience), patience)];
+    this.flight = { seq, action, timers, unhurried: request.rest && !action };
+    this.send(request);
   }
 
   again(patience) {
@@ -39,9 +43,10 @@ export class Requests {
     this.flight = null;
   }
 
-  // A reply is here: true when it answers the newest request.
-  answered(stamp) {
-    if (this.flight && stamp < this.flight.seq) return false;
+  // A reply is here: true when it answers the newest request. `anew` is a page that was changed
+  // from outside (another model, say): it counts whatever it answers.
+  answered(stamp, anew) {
+    if (!anew && stamp < this.seq) return false;
     this.rest();
     this.seq = Math.max(this.seq, stamp);
     this.wait(this.dirty || this.actions.length ? 'busy' : 'idle');
