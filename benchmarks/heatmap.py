@@ -1,7 +1,7 @@
 """A matrix of 512 x 512 that follows a slider: one of our heatmaps against go.Heatmap.
 
-Name our page, its slider and the element that holds the picture. Writes heatmap.json and
-heatmap.md.
+Ours is the score map of the context-extension page, 512 x 512 cells among eight other panels that
+move too; the other page has nothing but its heatmap. Writes heatmap.json and heatmap.md.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from measuring import FOLDER, NAIVE_CHART, NAIVE_OPTIONS, Side, ratio, running
 
 from posviz.docs import table
 
+MAP = "[data-panel=score_map] canvas.pv-cells"
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--script", default="app.py", help="script that serves our heatmap")
-    parser.add_argument(
-        "--page", required=True, help="path and query of our page; '' for the script"
-    )
-    parser.add_argument("--slider", required=True, help="label of our slider")
-    parser.add_argument("--chart", required=True, help="CSS selector of our heatmap")
+    parser.add_argument("--page", default="context_extension", help="path and query of our page")
+    parser.add_argument("--slider", default="base", help="label of our slider")
+    parser.add_argument("--chart", default=MAP, help="CSS selector of our heatmap")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--presses", type=int, default=10)
     options = parser.parse_args()

@@ -182,3 +182,111 @@ def test_formula_carries_the_numbers_at_the_cursor(open_page: Callable[..., Page
     text = formula.evaluate("(node) => node.textContent")
     assert "20" in text
     assert "111.7" in text  # 2π·10000^(40/128) tokens, the pair that YaRN still keeps
+
+
+# Watches every frame of a drag: the same drawings, none empty, nothing dimmed above them.
+WATCH = """() => {
+  const ids = ['wavelengths', 'divisors', 'turns', 'score_decay', 'short_range_cost', 'needle'];
+  const plot = (id) => document.querySelector(`[data-panel=${id}] .pv-plot`);
+  const drawings = ids.map((id) => plot(id).querySelector('.main-svg'));
+  window.seen = { frames: 0, blank: 0, remounted: 0, dimmed: 0, moves: 0 };
+  let last = '';
+  const tick = () => {
+    seen.frames++;
+    ids.forEach((id, i) => {
+      if (plot(id).querySelector('.main-svg') !== drawings[i]) seen.remounted++;
+      if (plot(id).querySelectorAll('path.js-line').length < 1) seen.blank++;
+    });
+    for (let node = plot(ids[0]); node; node = node.parentElement)
+      if (Number(getComputedStyle(node).opacity) < 1) { seen.dimmed++; break; }
+    const path = plot('wavelengths').querySelectorAll('path.js-line')[1].getAttribute('d');
+    if (path !== last) { last = path; seen.moves++; }
+    requestAnimationFrame(tick);
+  };
+  requestAnimationFrame(tick);
+}"""
+
+
+def test_drag_moves_the_plots_and_remounts_blanks_or_dims_nothing(
+    open_page: Callable[..., Page],
+) -> None:
+    page = open_page("?b=ntk_aware&c=linear&d=dynamic_ntk")
+    answers: list[int] = []
+    page.on(
+        "response",
+        lambda answer: (
+            answers.append(len(answer.body()))
+            if answer.url.endswith("/posviz/context_extension")
+            else None
+        ),
+    )
+    box = page.get_by_role("slider", name="base", exact=True).bounding_box()
+    assert box
+    left, top = box["x"] + 0.3 * box["width"], box["y"] + box["height"] / 2
+    page.mouse.move(left, top)
+    page.mouse.down()
+    page.evaluate(WATCH)
+    for step in range(40):
+        page.mouse.move(left + 0.01 * step * box["width"], top)
+        page.wait_for_timeout(25)
+    during = page.evaluate("seen.moves")
+    page.mouse.up()
+    settled(page)
+    seen = page.evaluate("seen")
+    assert during >= 5  # ten a second on a machine that does nothing else; this one may be busy
+    assert (seen["remounted"], seen["blank"], seen["dimmed"]) == (0, 0, 0)
+    assert len(answers) >= 5
+    assert max(answers) <= 60_000
+    # The newest value is the one that stays.
+    text = page.locator("[data-control=base] [data-part=box]").input_value()
+    spec = posviz.parse(f"yarn?base={float(text.replace(',', ''))}")
+    shown = drawn(page, "wavelengths")["A · YaRN"]["y"]
+    np.testing.assert_allclose(shown, spec.encode([0.0]).wavelengths, rtol=1e-6)
+
+
+def test_one_key_press_costs_one_answer_and_at_most_twelve_messages(
+    open_page: Callable[..., Page],
+) -> None:
+    page = open_page()
+    answers: list[str] = []
+    frames: list[int] = []
+    page.on(
+        "request",
+        lambda sent: answers.append(sent.url) if sent.url.endswith("/context_extension") else None,
+    )
+    page.on(
+        "websocket",
+        lambda socket: socket.on("framereceived", lambda frame: frames.append(len(frame))),
+    )
+    page.reload()
+    settled(page)
+    page.wait_for_timeout(800)
+    answers.clear()
+    frames.clear()
+    page.get_by_role("slider", name="base", exact=True).press("ArrowRight")
+    page.wait_for_timeout(1500)
+    assert len(answers) == 1
+    assert 1 <= len(frames) <= 12  # what the page itself says at rest
+    assert sum(frames) <= 60_000
+
+
+def test_zoom_survives_an_update(open_page: Callable[..., Page]) -> None:
+    page = open_page()
+    ranges = """() => {
+      const full = document.querySelector('[data-panel=wavelengths] .pv-plot')._fullLayout;
+      return [...full.xaxis.range, ...full.yaxis.range];
+    }"""
+    panel = page.locator("[data-panel=wavelengths]")
+    before = page.evaluate(ranges)
+    panel.get_by_role("button", name="Zoom", exact=True).click()
+    box = panel.locator(".pv-plot").bounding_box()
+    assert box
+    page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 0.3 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + 0.7 * box["height"], steps=5)
+    page.mouse.up()
+    page.wait_for_timeout(500)
+    zoomed = page.evaluate(ranges)
+    assert zoomed != before
+    typed(page, "scaling_factor", "8")
+    assert page.evaluate(ranges) == pytest.approx(zoomed)

@@ -14,7 +14,7 @@ const CONFIG = { displayModeBar: false, responsive: false, doubleClick: 'reset',
 
 export class Panel {
   constructor(id, board) {
-    Object.assign(this, { id, board, key: '', rev: 0, drawn: false, stale: false, visible: true, zooming: false, x: null });
+    Object.assign(this, { id, board, key: '', rev: 0, drawn: false, stale: false, visible: true, zooming: false, x: null, kept: new Set() });
     this.title = el('h3', { class: 'pv-title' });
     this.subtitle = el('p', { class: 'pv-subtitle' });
     this.notes = el('ul', { class: 'pv-notes' });
@@ -157,9 +157,10 @@ export class Panel {
   plotly() {
     const { Plotly } = this.board, first = !this.drawn, { data, layout } = this.figure();
     this.drawn = true;
+    this.keepZoom(layout);
     if (!first) { Plotly.react(this.plot, data, layout, CONFIG); return; }
     Plotly.newPlot(this.plot, data, layout, CONFIG);
-    this.plot.on('plotly_relayout', () => this.zoomed());
+    this.plot.on('plotly_relayout', (change) => this.zoomed(change));
     this.plot.on('plotly_relayouting', () => this.map.place(this.plot._fullLayout));
   }
 
@@ -179,17 +180,29 @@ export class Panel {
     this.hit.classList.toggle('pv-through', this.zooming);
   }
 
-  zoomed() {
-    const full = this.plot._fullLayout;
-    const { layout } = this.sent.figure || {};
-    const moved = ['xaxis', 'yaxis'].some((name) => full[name] && (layout?.[name]?.range
-      ? String(layout[name].range) !== String(full[name].range) : !full[name].autorange));
-    this.resetButton.hidden = !moved;
+  // Hears of every relayout; a person's own names the two ends of a range one by one.
+  zoomed(change) {
+    for (const name of ['xaxis', 'yaxis']) {
+      if (`${name}.range[0]` in change) this.kept.add(name);
+      const whole = this.sent.figure?.layout?.[name]?.range; // a double click shows it again
+      if (`${name}.autorange` in change || String(whole) === String(this.plot._fullLayout[name]?.range)) this.kept.delete(name);
+    }
+    this.resetButton.hidden = !this.kept.size;
     this.place();
     this.showCursor();
   }
 
+  // A range that a person chose stays, also where the new figure has another one of its own.
+  keepZoom(layout) {
+    if (this.zoomEpoch !== this.board.epoch) this.kept.clear();
+    this.zoomEpoch = this.board.epoch;
+    const full = this.plot._fullLayout;
+    for (const name of this.kept) if (full?.[name] && layout[name]) layout[name].range = [...full[name].range];
+    this.resetButton.hidden = !this.kept.size;
+  }
+
   resetZoom() {
+    this.kept.clear();
     const change = {};
     for (const name of ['xaxis', 'yaxis']) {
       const range = this.sent.figure?.layout?.[name]?.range;
