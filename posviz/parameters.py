@@ -135,10 +135,11 @@ def number_text(value: float) -> str:
 
 def sentence(owner: str, name: str, allowed: str, value: Any) -> str:
     """The one form of every message about a bad value."""
-    return f"{owner}: {name} must be {allowed}; got {_shown(value)}."
+    return f"{owner}: {name} must be {allowed}; got {shortened(value)}."
 
 
-def _shown(value: Any) -> str:
+def shortened(value: Any) -> str:
+    """A value as a message shows it: quoted where it is text, cut where it is long."""
     if isinstance(value, int) and value.bit_length() > 4 * _SHOWN_VALUE_LENGTH:
         # Python refuses to write out integers of more than 4300 digits.
         return f"a whole number of about {int(value.bit_length() * math.log10(2)) + 1} digits"
@@ -223,7 +224,10 @@ def parameter_error(model: type[BaseModel], owner: str, error: ValidationError) 
 
 
 def is_finite_number(value: Any) -> bool:
-    """True for an int or a float that is neither bool, nor NaN, nor infinite."""
+    """True for an int or a float that is neither bool, nor NaN, nor infinite, nor beyond float."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
-    return math.isfinite(value)
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False

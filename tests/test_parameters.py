@@ -134,7 +134,15 @@ def test_a_field_without_a_declaration_or_control_is_a_programming_error() -> No
 
 @pytest.mark.parametrize(
     ("value", "finite"),
-    [(1, True), (1.5, True), (True, False), (float("nan"), False), ("1", False), (None, False)],
+    [
+        (1, True),
+        (1.5, True),
+        (True, False),
+        (float("nan"), False),
+        ("1", False),
+        (None, False),
+        pytest.param(10**400, False, id="beyond float"),
+    ],
 )
 def test_is_finite_number(value: Any, finite: bool) -> None:
     assert is_finite_number(value) is finite

@@ -125,10 +125,19 @@ def _key(key: Any, path: str) -> str:
         raise ConfigError(
             f"Every key of a configuration is text; {path or 'the top level'} has {key!r}."
         )
+    if _has_half_character(key):
+        raise ConfigError(f"The keys of {path or 'the top level'} hold half a character.")
     return key
 
 
+def _has_half_character(text: str) -> bool:
+    """Whether UTF-8 cannot write it: JSON allows one half of a surrogate pair, no screen does."""
+    return any("\ud800" <= character <= "\udfff" for character in text)
+
+
 def _scalar(value: Any, path: str) -> Any:
+    if isinstance(value, str) and _has_half_character(value):
+        raise ConfigError(f"{path} holds half a character, which no text can show.")
     if value is None or isinstance(value, str | bool):
         return value
     if isinstance(value, int):

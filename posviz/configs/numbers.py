@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from posviz.configs.findings import Findings
@@ -48,7 +49,9 @@ def positive_whole(found: Found, findings: Findings, code: str) -> int | None:
 
 
 def shown(value: Any) -> str:
-    """A value as a person would write it."""
+    """A value as a person would write it in the file."""
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
     return number_text(value) if is_finite_number(value) else f"{value!r:.60}"
 
 

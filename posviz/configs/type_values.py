@@ -121,9 +121,11 @@ def _read(
     elif key in _BETA_DEFAULTS and not found.value and not isinstance(found.value, bool | str):
         default = _BETA_DEFAULTS[key]
         findings.info(
-            "PV115", f"{found.key} is {found.value}, which transformers reads as {default}.", key
+            "PV115",
+            f"{found.key} is {shown(found.value)}, which transformers reads as {default}.",
+            key,
         )
-        findings.row(key, float(default), f"{found.key} is {found.value}: the default")
+        findings.row(key, float(default), f"{found.key} is {shown(found.value)}: the default")
     elif found.value is None and key in _NULL_MEANS_DEFAULT:
         if key != "attention_factor":  # its row holds the number that the method works out
             findings.row(key, None, f"{found.key} is null: the default rule")

@@ -7,19 +7,29 @@ of the new values when the control comes to rest.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
+from collections.abc import Mapping
+from typing import Any, NoReturn
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from posviz.parameters import is_finite_number
 from posviz.ui.context_extension.live_answer import live_answer
 from posviz.ui.live.packet import pack
 
 LARGEST_QUESTION = 200_000
 """Bytes; a question holds the values of all controls and, at most, a packed configuration."""
+
+MOST_AT_ONCE = 4
+"""Answers worked out at a time: at the longest target each takes some 400 MB until it is sent."""
+
+_OPTIONAL_TEXTS = ("layer", "epoch", "controls_key", "texts_key")
+_slots = asyncio.Semaphore(MOST_AT_ONCE)
 
 
 def routes() -> list[Route]:
@@ -34,7 +44,8 @@ async def _context_extension(request: Request) -> Response:
         body += chunk
         if len(body) > LARGEST_QUESTION:
             return PlainTextResponse("The question is too large.", status_code=413)
-    return await run_in_threadpool(_answer, body)
+    async with _slots:
+        return await run_in_threadpool(_answer, body)
 
 
 def _send_without_delay(request: Request) -> None:
@@ -52,11 +63,69 @@ def _send_without_delay(request: Request) -> None:
 
 def _answer(body: bytes) -> Response:
     try:
-        question = json.loads(body)
-        if not isinstance(question, dict):
-            raise ValueError("a question must be an object")
+        question = _question(body)
         reply = live_answer(question)
     except ValueError as error:
-        return PlainTextResponse(f"This question cannot be answered: {error}", status_code=400)
+        sentence = str(error).rstrip(".")
+        return PlainTextResponse(f"This question cannot be answered: {sentence}.", status_code=400)
     packet = pack(reply, known=question.get("known") or ())
     return Response(packet, media_type="application/octet-stream")
+
+
+def _question(body: bytes) -> Mapping[str, Any]:
+    """The question in a body, every field of the type that the answer relies on."""
+    try:
+        question = json.loads(body, parse_constant=_no_constant)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+    if not isinstance(question, dict):
+        raise ValueError("a question must be an object")
+    _check_text(question.get("source"), "source")
+    for name in _OPTIONAL_TEXTS:
+        _check_text(question.get(name, ""), name)
+    if type(question.get("seq", 0)) is not int:
+        raise ValueError("seq must be a whole number")
+    for name, value in _object(question, "values").items():
+        _check_value(value, f"values.{name}")
+    for name, value in _object(question, "have").items():
+        _check_text(value, f"have.{name}")
+    known = question.get("known") or []
+    if not isinstance(known, list) or not all(isinstance(one, str) for one in known):
+        raise ValueError("known must be a list of texts")
+    return question
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _object(question: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = question.get(name) or {}
+    if not isinstance(found, dict):
+        raise ValueError(f"{name} must be an object")
+    if not all(_can_be_sent(key) for key in found):
+        raise ValueError(f"{name} must have names without half characters")
+    return found
+
+
+def _check_value(value: Any, name: str) -> None:
+    if isinstance(value, str):
+        _check_text(value, name)
+    elif value is None or isinstance(value, bool):
+        return
+    elif not isinstance(value, int | float):
+        raise ValueError(f"{name} must be text, a number, true, false or null")
+    elif not is_finite_number(value):
+        raise ValueError(f"{name} must be a finite number")
+
+
+def _check_text(value: Any, name: str) -> None:
+    if not isinstance(value, str):
+        raise ValueError(f"{name} must be text")
+    if not _can_be_sent(value):
+        raise ValueError(f"{name} must be text without half characters")
+
+
+def _can_be_sent(text: str) -> bool:
+    """Whether UTF-8 can write it: JSON can hold one half of a surrogate pair, an answer cannot."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)

@@ -184,6 +184,17 @@ def test_formula_carries_the_numbers_at_the_cursor(open_page: Callable[..., Page
     assert "111.7" in text  # 2π·10000^(40/128) tokens, the pair that YaRN still keeps
 
 
+def test_long_refusals_are_readable_and_lists_survive(open_page: Callable[..., Page]) -> None:
+    page = open_page("?model=phi-3-mini-128k&scaling_factor=1000000")
+    said = page.locator(".pv-problems").inner_text()
+    assert "the target length must be at most 4,194,304" in said
+    listed = page.locator("[data-control='a.short_factor'] [data-part=list]").input_value()
+    assert listed.startswith("1.1,1.1,1.1,")
+    typed(page, "base", "20000")
+    assert "base=20000" in page.url
+    assert page.locator(".pv-problems").inner_text() == ""
+
+
 # Watches every frame of a drag: the same drawings, none empty, nothing dimmed above them.
 WATCH = """() => {
   const ids = ['wavelengths', 'divisors', 'turns', 'score_decay', 'short_range_cost', 'needle'];

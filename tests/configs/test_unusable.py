@@ -50,6 +50,9 @@ def nested(depth: int) -> dict[str, Any]:
         ({"hidden_size": 4096}, "no model_type"),
         ({"text_config": 3}, "text_config must be a JSON object; got 3."),
         (nested(51), "nested deeper than 50 levels"),
+        ('{"rope_scaling": {"\\ud800": 1}}', "The keys of rope_scaling hold half a character"),
+        ('{"\\udfff": 1}', "The keys of the top level hold half a character"),
+        ('{"rope_scaling": {"type": "a\\ud800"}}', "rope_scaling.type holds half a character"),
     ],
     ids=lambda value: str(value)[:24],
 )
@@ -256,3 +259,18 @@ def test_no_text_raises_anything_but_a_config_error(text: str) -> None:
 def test_every_code_s_meaning_is_a_sentence() -> None:
     assert all(text.endswith(".") for text in CODES.values())
     assert all(len(code) == 5 and code.startswith("PV") for code in CODES)
+
+
+@pytest.mark.parametrize(("value", "written"), [(None, "null"), (True, "true"), (False, "false")])
+def test_messages_write_values_as_the_file_does(value: Any, written: str) -> None:
+    scaling = {"rope_type": "longrope", "short_factor": value, "long_factor": [1.0] * 64}
+    model = configs.read({**LLAMA, "rope_scaling": scaling})
+    texts = [message.text for message in model.messages]
+    assert f"rope_scaling.short_factor must be a list of numbers; got {written}." in texts
+
+
+def test_a_null_beta_is_called_null() -> None:
+    scaling = {"rope_type": "yarn", "factor": 4.0, "beta_fast": None}
+    model = configs.read({**LLAMA, "rope_scaling": scaling})
+    texts = [message.text for message in model.messages]
+    assert "rope_scaling.beta_fast is null, which transformers reads as 32." in texts

@@ -17,7 +17,7 @@ from posviz.ui.context_extension import address
 from posviz.ui.context_extension.board import Session, answer
 from posviz.ui.context_extension.panels import board_panels, scene
 from posviz.ui.context_extension.texts import texts
-from posviz.ui.context_extension.view import first_view
+from posviz.ui.context_extension.view import first_view, rotating_layers
 
 ROTARY = [e.id for e in posviz.catalog() if issubclass(e, RotaryEncoding)]
 PRESETS = [preset.id for preset in configs.presets()]
@@ -121,7 +121,9 @@ def test_address_of_the_first_view_is_empty_and_names_only_what_was_changed():
         ({"scaling_factor": "0.5"}, "scaling_factor must be a number of at least 1"),
         ({"a.beta_fast": "0.5"}, "beta_fast must be at least beta_slow"),
         ({"pair": "64"}, "pair must be below the number of pairs, 64; got 64"),
-        ({"target": "0"}, "target must be a whole number of at least 1"),
+        ({"target": "1"}, "target must be a whole number of at least 2"),
+        ({"profile_a": "zzz"}, "there is no implementation 'zzz'"),
+        ({"config": "é"}, "The configuration in the address is damaged"),
         ({"needle": "1"}, "needle must be a number above 0 and below 1"),
         (
             {"original_max_position_embeddings": "1"},
@@ -310,3 +312,98 @@ def test_needle_formula_counts_every_factor_on_the_logits():
     )
     assert made.slots["gain"] == {"text": "1.58963"}
     assert any("all factors G = 1.58963" in note for note in made.notes)
+
+
+def test_one_bad_setting_of_an_address_does_not_cost_the_others():
+    view, problems = address.read_address({"base": "1", "scaling_factor": "32", "b": "linear"})
+    assert len(problems) == 1
+    assert "base must be a number above 1" in problems[0]
+    assert (view.values["scaling_factor"], view.values["b"]) == (32.0, "linear")
+
+
+def test_fewer_pairs_move_the_cursor_that_nobody_set():
+    view, problems = address.read_address({"head_dim": "32", "base": "7"})
+    assert problems == []
+    assert (view.values["pair"], view.values["base"]) == (15, 7.0)
+
+
+def test_no_method_at_all_leaves_the_unscaled_model():
+    view = opened(a="off")
+    for _, make in board_panels(scene(view)).values():
+        assert [one["name"] for one in make(scene(view)).figure.data]
+    assert [block["id"] for block in texts(view)] == ["code"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "sentence"),
+    [
+        ({"head_dim": 3}, "head_dim and partial_rotary_factor must give an even number"),
+        ({"target": 1}, "target must be a whole number of at least 2"),
+        ({"a": "nonsense"}, "there is no method 'nonsense'"),
+        ({"profile_b": "nonsense"}, "there is no implementation 'nonsense'"),
+    ],
+)
+def test_what_is_typed_and_cannot_be_used_is_said_by_the_page(typed, sentence):
+    session = Session(opened())
+    reply = answer(session, None)
+    reply = answer(session, asked(reply, 1, **typed))
+    assert sentence in reply["problems"][0]["text"]
+
+
+def test_a_window_that_nobody_can_draw_at_once_opens_at_the_longest_target():
+    config = {
+        "model_type": "llama",
+        "hidden_size": 4096,
+        "num_attention_heads": 32,
+        "max_position_embeddings": 10_240_000,
+        "rope_theta": 1e7,
+    }
+    model = configs.read(config)
+    view, problems = address.read_address(
+        address.write_address(first_view(address.source_of_config(model), model))
+    )
+    assert problems == []
+    assert view.target_length == 1 << 22
+
+
+def test_a_configuration_that_cannot_be_drawn_at_all_opens_the_first_model_and_says_why():
+    config = {
+        "model_type": "llama",
+        "hidden_size": 512,
+        "num_attention_heads": 8,
+        "max_position_embeddings": 1,
+        "rope_theta": 1e4,
+    }
+    source = address.source_of_config(configs.read(config)).removeprefix("config=")
+    view, problems = address.read_address({"config": source})
+    assert view.source == f"model={address.DEFAULT_PRESET}"
+    assert "original_max_position_embeddings must be at least 2" in problems[0]
+
+
+def test_implementations_that_nobody_chose_stay_out_of_the_address():
+    session = Session(opened())
+    reply = answer(session, None)
+    for number, change in enumerate(
+        ({"base": 1.0000001}, {"base": 7}, {"a": "longrope"}, {"a": "dynamic_ntk"}, {"a": "yarn"}),
+        start=1,
+    ):
+        reply = answer(session, asked(reply, number, **change))
+    assert "profile" not in reply["address"]
+
+
+def test_a_layer_type_whose_numbers_are_refused_is_not_offered():
+    config = {
+        "model_type": "gemma3_text",
+        "hidden_size": 2560,
+        "num_attention_heads": 8,
+        "head_dim": 256,
+        "num_hidden_layers": 6,
+        "max_position_embeddings": 131072,
+        "rope_theta": 1e6,
+        "rope_local_base_freq": "8",
+    }
+    assert rotating_layers(configs.read(config)) == ("full_attention",)
+
+
+def test_epoch_is_short_whatever_the_source_is():
+    assert len(answer(Session(opened()), None)["epoch"]) < 30

@@ -119,3 +119,18 @@ def test_a_bad_address_is_reported_on_the_page():
     app = opened(PAGE, model="lama-2")
     assert len(app.get("bidi_component")) == 1
     assert "There is no preset 'lama-2'" in session_of(app).problems[0]
+
+
+def test_messages_quote_the_file_s_own_keys_literally():
+    app = opened(PAGE)
+    config = {
+        "hidden_size": 512,
+        "num_attention_heads": 8,
+        "max_position_embeddings": 2048,
+        "rope_theta": 10000,
+        "rope_scaling": {"rope_type": "**bold** [x](http://a)"},
+    }
+    app.text_area(key="pasted").input(json.dumps(config))
+    app.button[0].click().run()
+    assert not app.exception
+    assert r"\*\*bold\*\* \[x\]\(http\://a\)" in app.error[0].value

@@ -101,3 +101,51 @@ def test_the_answer_does_not_depend_on_what_was_asked_before(client):
     _, first = client(QUESTION)
     client({**QUESTION, "values": {"scaling_factor": 3.0}})
     assert client(QUESTION)[1] == first
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"source": 3}, "source must be text"),
+        ({"source": None}, "source must be text"),
+        ({"layer": ["x"]}, "layer must be text"),
+        ({"epoch": "\ud800"}, "epoch must be text without half characters"),
+        ({"values": [1]}, "values must be an object"),
+        ({"values": "base=5"}, "values must be an object"),
+        ({"values": {"a": ["yarn"]}}, "values.a must be text, a number, true, false or null"),
+        ({"values": {"a": {}}}, "values.a must be text, a number, true, false or null"),
+        ({"values": {"a": "\udfff"}}, "values.a must be text without half characters"),
+        ({"values": {"\ud800": 1}}, "values must have names without half characters"),
+        ({"values": {"base": 10**400}}, "values.base must be a finite number"),
+        ({"values": {"base": float("nan")}}, "NaN is no number of JSON"),
+        ({"have": ["wavelengths"]}, "have must be an object"),
+        ({"have": {"wavelengths": [1]}}, "have.wavelengths must be text"),
+        ({"known": 3}, "known must be a list of texts"),
+        ({"known": [["x"]]}, "known must be a list of texts"),
+        ({"seq": "7"}, "seq must be a whole number"),
+        ({"seq": True}, "seq must be a whole number"),
+        ({"seq": float("inf")}, "Infinity is no number of JSON"),
+        ({"controls_key": [1]}, "controls_key must be text"),
+    ],
+)
+def test_a_question_of_the_wrong_shape_is_refused_by_name(client, changed, sentence):
+    status, text = client({**QUESTION, **changed})
+    assert (status, text.decode()) == (400, f"This question cannot be answered: {sentence}.")
+
+
+@pytest.mark.parametrize("body", [b"[" * 90_000, b'{"a":' * 30_000])
+def test_a_question_that_is_nested_without_end_is_refused(client, body):
+    status, text = client(body)
+    assert (status, text.decode()) == (
+        400,
+        "This question cannot be answered: it is nested too deep.",
+    )
+
+
+def test_a_number_beyond_floating_point_is_refused(client):
+    body = json.dumps(QUESTION).replace("20000.0", "1e999").encode()
+    status, text = client(body)
+    assert (status, text.decode()) == (
+        400,
+        "This question cannot be answered: values.base must be a finite number.",
+    )

@@ -16,16 +16,20 @@ from typing import Any
 from posviz import configs
 from posviz.configs import ConfigError, Model
 from posviz.configs.presets import preset
-from posviz.parameters import ParameterError
+from posviz.parameters import ParameterError, shortened
 from posviz.ui.context_extension.view import (
     NO_PROFILES,
+    OFF,
+    SHARED,
     SLOTS,
     View,
     changed,
     checked,
+    cursor_kept,
     declaration_of,
     first_view,
     method_values,
+    methods_on_offer,
     rotating_layers,
 )
 
@@ -43,6 +47,8 @@ def pack(config: Mapping[str, Any]) -> str:
 
 def unpack(text: str) -> str:
     """The JSON text that was packed; ConfigError when the address was cut or changed."""
+    if not text.isascii():
+        raise ConfigError("The configuration in the address is damaged; paste it again.")
     try:
         raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
         unpacker = zlib.decompressobj()
@@ -103,19 +109,45 @@ def read_address(parameters: Mapping[str, str]) -> tuple[View, list[str]]:
         for name, value in parameters.items()
         if name not in ("model", "config", "layer")
     }
-    view, errors = changed(view, settings)
-    problems += [f"From the address: {error}" for error in errors]
     problems += [
-        f"From the address: this page knows no setting {name!r}, so it was not used."
+        f"From the address: this page knows no setting {shortened(name)}, so it was not used."
         for name in settings
-        if name not in SLOTS and name not in NO_PROFILES and not declaration_of(name, view.values)
+        if not _is_known(name, settings, view)
     ]
+    known = {name: value for name, value in settings.items() if _is_known(name, settings, view)}
     try:
-        checked(view)
-    except ParameterError as error:
-        problems.append(f"From the address: {error} The model's own settings are shown instead.")
-        view = first_view(view.source, view.model, view.layer_type)
-    return view, problems
+        return _with(view, known), problems
+    except ParameterError:
+        return _with_what_fits(view, known, problems), problems
+
+
+def _is_known(name: str, settings: Mapping[str, str], view: View) -> bool:
+    methods = {slot: settings.get(slot, view.values[slot]) for slot in SLOTS}
+    offered = {slot: chosen for slot, chosen in methods.items() if chosen in methods_on_offer()}
+    values = {**view.values, **dict.fromkeys(SLOTS, OFF), **offered}
+    return name in SLOTS or name in NO_PROFILES or declaration_of(name, values) is not None
+
+
+def _with(view: View, settings: Mapping[str, str]) -> View:
+    """The view with all settings; ParameterError when they cannot be used together."""
+    view, errors = changed(view, settings)
+    if errors:
+        raise errors[0]
+    return checked(view if "pair" in settings else cursor_kept(view))
+
+
+def _with_what_fits(view: View, settings: Mapping[str, str], problems: list[str]) -> View:
+    """One setting after the other, shared ones and methods first; what does not fit is reported."""
+    order = {name: place for place, name in enumerate((*SHARED, *SLOTS))}
+    taken: dict[str, str] = {}
+    best = view
+    for name in sorted(settings, key=lambda each: order.get(each, len(order))):
+        try:
+            best = _with(view, {**taken, name: settings[name]})
+            taken[name] = settings[name]
+        except ParameterError as error:
+            problems.append(f"From the address: {error} It was not used.")
+    return best
 
 
 def _model_view(parameters: Mapping[str, str], problems: list[str]) -> View:
@@ -131,7 +163,7 @@ def _model_view(parameters: Mapping[str, str], problems: list[str]) -> View:
                 f"known: {', '.join(rotating_layers(model))}."
             )
             layer = None
-        return first_view(source, model, layer)
+        return checked(first_view(source, model, layer))
     except (ConfigError, ParameterError) as error:
         problems.append(f"From the address: {error} The page opened with its first model.")
         source = source_of_preset(DEFAULT_PRESET)

@@ -28,6 +28,7 @@ from posviz.ui.context_extension.view import (
     View,
     changed,
     checked,
+    cursor_kept,
     declaration_of,
     first_view,
     methods_on_offer,
@@ -82,9 +83,9 @@ def _apply(session: Session, request: Mapping[str, Any]) -> None:
         session.epoch += 1
         return
     before = session.view
-    sent = _still_meant(before, request.get("values") or {})
-    view, errors = changed(before, sent)
     try:
+        sent = _still_meant(before, request.get("values") or {})
+        view, errors = changed(before, sent)
         if errors:
             raise errors[0]
         session.view = checked(cursor_kept(view))
@@ -103,11 +104,6 @@ def _still_meant(view: View, sent: Mapping[str, Any]) -> dict[str, Any]:
     NTK-by-parts to YaRN.
     """
     kept = dict(sent)
-    profiles = view.profiles()
-    shown = {} if profiles is None else dict(zip(NO_PROFILES, profiles.chosen, strict=True))
-    for name, chosen in shown.items():
-        if sent.get(name) == chosen:
-            del kept[name]  # nobody chose it: the page's own choice stays free to follow
     for slot in SLOTS:
         old, new = view.values[slot], sent.get(slot, view.values[slot])
         if old in (new, OFF) or new not in methods_on_offer():
@@ -120,12 +116,6 @@ def _still_meant(view: View, sent: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def cursor_kept(view: View) -> View:
-    """The cursor on the last pair when the pairs have become fewer."""
-    pairs = min(spec.pairs for spec in (view.unscaled, *view.specs().values()))
-    return view if view.values["pair"] < pairs else view.with_value("pair", pairs - 1)
-
-
 def _reply(session: Session, request: Mapping[str, Any]) -> dict[str, Any]:
     view = session.view
     at = scene(view)
@@ -134,7 +124,7 @@ def _reply(session: Session, request: Mapping[str, Any]) -> dict[str, Any]:
         session.addresses.append(address)
     reply: dict[str, Any] = {
         "stamp": session.answered,
-        "epoch": f"{session.epoch}:{view.source}:{view.layer_type}",
+        "epoch": f"{session.epoch}:{_key((view.source, view.layer_type))}",
         "problems": _problems(session),
         "address": urlencode(address),
         "direct": {"path": ROUTE, "question": {"source": view.source, "layer": view.layer_type}},
@@ -190,9 +180,7 @@ def sent_values(view: View) -> dict[str, Any]:
             values[name] = as_sent(found[0], value)
     for slot in view.methods:
         values[f"{slot}.{PROFILE}"] = profile_of(view.spec(slot))
-    profiles = view.profiles()
-    if profiles is not None:
-        values.update(zip(NO_PROFILES, profiles.chosen, strict=True))
+    values.update({name: view.values[name] for name in NO_PROFILES})
     return values
 
 

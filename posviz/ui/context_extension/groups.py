@@ -9,6 +9,7 @@ from posviz.encodings.rotary import RotaryEncoding
 from posviz.parameters import Declaration, number_text
 from posviz.ui.context_extension.view import (
     CUSTOM,
+    NO_PROFILES,
     OFF,
     PROFILE,
     READING,
@@ -181,18 +182,14 @@ def _profiles(view: View) -> dict[str, Any] | None:
     profiles = view.profiles()
     if profiles is None:
         return None
-    options = {name: name for name in profiles.names}
     items = [
         choice(
             name,
             f"implementation {letter}",
-            options,
-            default=chosen,
+            {"": f"page's choice: {shown}", **{each: each for each in profiles.names}},
+            default="",
             help="Who computes this method; the last panel shows A against B.",
         )
-        for name, letter, chosen in (
-            ("profile_a", "A", profiles.first[0]),
-            ("profile_b", "B", profiles.second[0]),
-        )
+        for name, letter, shown in zip(NO_PROFILES, "AB", profiles.chosen, strict=True)
     ]
     return {"title": "Implementations compared", "note": profiles.method, "items": items}

@@ -9,15 +9,15 @@ from urllib.parse import urlencode
 
 from posviz.parameters import ParameterError
 from posviz.ui.context_extension.address import model_of, write_address
-from posviz.ui.context_extension.board import cursor_kept, picture, refusal
+from posviz.ui.context_extension.board import picture, refusal
 from posviz.ui.context_extension.groups import autos
 from posviz.ui.context_extension.panels import scene
 from posviz.ui.context_extension.view import (
-    NO_PROFILES,
     PROFILE,
     View,
     changed,
     checked,
+    cursor_kept,
     first_view,
 )
 
@@ -64,12 +64,7 @@ def _opened(source: str, layer_type: str) -> View:
 def _view(base: View, values: Mapping[str, Any]) -> View:
     # Names of implementations follow from the switches, which are all here themselves.
     sent = {name: value for name, value in values.items() if not name.endswith(f".{PROFILE}")}
-    chosen = {name: sent.pop(name) for name in NO_PROFILES if name in sent}
     view, errors = changed(base, sent)
     if errors:
         raise errors[0]
-    view = checked(cursor_kept(view))
-    profiles = view.profiles()
-    if profiles is None or tuple(chosen.values()) == profiles.chosen:
-        return view
-    return changed(view, chosen)[0]
+    return checked(cursor_kept(view))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from typing import Any
 
@@ -9,7 +10,7 @@ import streamlit as st
 
 from posviz import configs
 from posviz.configs import ConfigError, Model
-from posviz.parameters import is_finite_number, number_text
+from posviz.parameters import ParameterError, is_finite_number, number_text
 from posviz.ui import live
 from posviz.ui.context_extension.address import (
     model_of,
@@ -18,7 +19,7 @@ from posviz.ui.context_extension.address import (
     source_of_preset,
 )
 from posviz.ui.context_extension.board import Session, answer
-from posviz.ui.context_extension.view import first_view, rotating_layers
+from posviz.ui.context_extension.view import checked, first_view, rotating_layers
 
 BOARD = "context_extension_board"
 STATE = "context_extension"
@@ -85,6 +86,7 @@ def _choose_model(session: Session) -> None:
             "Layer type",
             layers,
             default=session.view.layer_type,
+            required=True,
             help="Each has its own frequencies.",
         )
         if layer and layer != session.view.layer_type:
@@ -105,7 +107,7 @@ def _own_configuration(session: Session) -> None:
     st.file_uploader("or choose the file", type=["json"], key=UPLOADED)
     st.button("Read it", type="primary", on_click=_read_own, args=(session,))
     if session.unread:
-        st.error(session.unread)
+        st.error(_literal(session.unread))
 
 
 def _read_own(session: Session) -> None:
@@ -124,7 +126,7 @@ def _read_own(session: Session) -> None:
     try:
         model.spec()
         _take(session, source_of_config(model))
-    except ConfigError as error:
+    except (ConfigError, ParameterError) as error:
         session.rejected = (model, str(error))
     st.session_state[OWN_OPEN] = False
 
@@ -136,7 +138,7 @@ def _open(session: Session, source: str, layer_type: str | None = None) -> None:
 
 
 def _take(session: Session, source: str, layer_type: str | None = None) -> None:
-    session.view = first_view(source, model_of(source), layer_type)
+    session.view = checked(first_view(source, model_of(source), layer_type))
     session.epoch += 1
     session.problems = []
     session.refused = ""
@@ -148,15 +150,20 @@ def _what_was_read(session: Session) -> None:
     if session.rejected is not None:
         model, reason = session.rejected
         st.error(
-            f"Your configuration cannot be drawn. {reason} The plots below still show the model "
-            "that was open before."
+            f"Your configuration cannot be drawn. {_literal(reason)} "
+            "The plots below still show the model that was open before."
         )
     for message in model.messages:
-        _SHOW[message.severity](message.text)
+        _SHOW[message.severity](_literal(message.text))
     with st.expander(
         f"What the configuration says: {len(model.resolved)} numbers and their origin"
     ):
         st.html(_table(model))
+
+
+def _literal(text: str) -> str:
+    """Text that Markdown shows as it is: messages quote keys of files that people bring."""
+    return re.sub(r"([\\`*_{}\[\]()#$:<>~|])", r"\\\1", text)
 
 
 _SHOW = {"error": st.error, "warn": st.warning, "info": st.info}

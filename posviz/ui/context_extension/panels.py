@@ -232,7 +232,7 @@ def short_range_cost(at: Scene) -> Panel:
         "change": by_distance(lead.distances, lead.change),
         "distance": by_distance(lead.distances, lead.distances),
     }
-    figure = figures.short_range_cost.build(series[1:])
+    figure = figures.short_range_cost.build(series[1:] or series)
     return Panel("short_range_cost", figures.short_range_cost, "distance", figure, slots, notes)
 
 

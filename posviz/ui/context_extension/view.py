@@ -21,6 +21,7 @@ from posviz.parameters import (
     closest,
     declarations,
     parameter_error,
+    shortened,
 )
 from posviz.ui.controls import as_typed
 
@@ -48,7 +49,7 @@ class Reading(BaseModel):
 
     target: Annotated[
         int | None,
-        Ge(1),
+        Ge(2),
         Le(LONGEST_TARGET),
         Parameter(
             help="The context length L′ to look at; left out, it is L times the factor.",
@@ -270,7 +271,10 @@ def first_view(source: str, model: Model, layer_type: str | None = None) -> View
         values.update({f"a.{d.name}": given[d.name] for d in own_declarations(own.id)})
     pairs = int(given["head_dim"] * given["partial_rotary_factor"]) // 2
     values["pair"] = pairs // 2
-    return View(source, model, layer, values)
+    view = View(source, model, layer, values)
+    largest = min(LONGEST_TARGET, MOST_COSINES // max(1, pairs))
+    # Such a length can be named, but not drawn for a class at once; the control says what is shown.
+    return view.with_value("target", largest) if view.target_length > largest else view
 
 
 def _implied_factor(model: Model, extended: bool) -> float:
@@ -291,10 +295,10 @@ def method_values(slot: str, encoding_id: str, known: Mapping[str, Any]) -> dict
 
 
 def rotating_layers(model: Model) -> tuple[str, ...]:
-    """Layer types that rotate, the one that the model is asked for by default first."""
+    """Layer types that can be drawn, the one that the model is asked for by default first."""
     first = model.layer().name
-    others = [layer.name for layer in model.layers if layer.rotates and layer.name != first]
-    return (first, *others)
+    others = [layer.name for layer in model.layers if layer.spec is not None]
+    return (first, *(name for name in others if name != first))
 
 
 def declaration_of(name: str, values: Mapping[str, Any]) -> tuple[Declaration, str] | None:
@@ -328,7 +332,28 @@ def changed(view: View, sent: Mapping[str, Any]) -> tuple[View, list[ParameterEr
     values.update(set_by_profile)
     taken = {*SHARED, *SLOTS, *set_by_profile}
     _take(values, {name: raw for name, raw in sent.items() if name not in taken}, errors)
-    return replace(view, values=values), errors
+    return _known_profiles(replace(view, values=values), errors), errors
+
+
+def _known_profiles(view: View, errors: list[ParameterError]) -> View:
+    """The view without implementations that its method does not have; each is reported."""
+    asked = {name: view.values[name] for name in NO_PROFILES if view.values[name]}
+    if not asked:
+        return view
+    # Without a choice of its own a view can name all implementations, or none.
+    free = replace(view, values={**view.values, **NO_PROFILES})
+    profiles = free.profiles()
+    names = profiles.names if profiles is not None else ()
+    for name, chosen in asked.items():
+        if chosen not in names:
+            hint = closest(chosen, list(names)) if names else "this method has none"
+            errors.append(
+                ParameterError(
+                    f"{Reading.title}: there is no implementation {shortened(chosen)}; {hint}."
+                )
+            )
+            view = view.with_value(name, "")
+    return view
 
 
 def _take_methods(
@@ -342,12 +367,15 @@ def _take_methods(
         if chosen != OFF and chosen not in offered:
             hint = closest(str(chosen), list(offered))
             errors.append(
-                ParameterError(f"Slot {slot.upper()}: there is no method {chosen!r}; {hint}.")
+                ParameterError(
+                    f"Slot {slot.upper()}: there is no method {shortened(chosen)}; {hint}."
+                )
             )
             continue
         for name in [name for name in values if name.startswith(f"{slot}.")]:
             del values[name]
         values.update(method_values(slot, str(chosen), values))
+        values.update(NO_PROFILES)
 
 
 def _take(values: dict[str, Any], sent: Mapping[str, Any], errors: list[ParameterError]) -> None:
@@ -397,6 +425,10 @@ def checked(view: View) -> View:
             f"{Reading.title}: original_max_position_embeddings must be at least 2 to be drawn; "
             f"got {view.trained_length}."
         )
+    if view.target_length < 2:
+        raise ParameterError(
+            f"{Reading.title}: the target length must be at least 2; got {view.target_length}."
+        )
     if view.target_length > LONGEST_TARGET:
         raise ParameterError(
             f"{Reading.title}: the target length must be at most {LONGEST_TARGET:,}; got "
@@ -409,3 +441,9 @@ def checked(view: View) -> View:
             f"{pairs:,} × {view.target_length:,}. Lower head_dim or the target length."
         )
     return view
+
+
+def cursor_kept(view: View) -> View:
+    """The cursor on the last pair when the pairs have become fewer."""
+    pairs = min(spec.pairs for spec in (view.unscaled, *view.specs().values()))
+    return view if view.values["pair"] < pairs else view.with_value("pair", pairs - 1)

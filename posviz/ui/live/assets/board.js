@@ -84,15 +84,17 @@ class Board {
       this.requests = new Requests(header.stamp, () => this.request(), (r) => this.ask(r), (s) => this.state(s));
       this.state('idle');
     } else if (!this.requests.answered(header.stamp, header.epoch !== this.epoch)) return;
-    const missing = this.takeControls(header, packet) + this.takeTexts(header, packet) + this.takePanels(header, packet);
+    // Any long text of the header may have come as a reference to one that is held here already.
+    let lacking = 0;
+    for (const name of ['values', 'problems', 'legend', 'direct', 'autos', 'address'])
+      if (name in header) { const [value, absent] = this.part(name, header[name], packet); header[name] = value; lacking += absent; }
+    const missing = lacking + this.takeControls(header, packet) + this.takeTexts(header, packet) + this.takePanels(header, packet);
     this.takeValues(header);
     this.controls.autos(header.autos);
     this.showProblems(this.controls.problems(header.problems || []));
     if (header.legend) this.showLegend(header.legend);
     if (header.direct) this.direct = header.direct;
-    // A long address (it can carry a whole configuration) travels like any other long text.
-    const [address] = this.part('address', header.address, packet);
-    if (typeof address === 'string') this.address = address;
+    if (typeof header.address === 'string') this.address = header.address;
     if (header.download && header.stamp !== this.downloaded) {
       this.downloaded = header.stamp;
       const { name, mime, text } = revive(header.download, packet, this.store, { ids: new Set(), missing: 0 });
