@@ -13,7 +13,7 @@ from posviz.figures.score_map import score_map
 from posviz.figures.short_range_cost import short_range_cost
 from posviz.figures.spec import FigureBuilder, FigureSpec, Series
 from posviz.figures.turns import turns
-from posviz.figures.wavelengths import wavelengths
+from posviz.figures.wavelengths import has_bands, wavelengths
 
 __all__ = [
     "FigureBuilder",
@@ -21,6 +21,7 @@ __all__ = [
     "Series",
     "clock",
     "divisors",
+    "has_bands",
     "needle",
     "profile_difference",
     "score_decay",

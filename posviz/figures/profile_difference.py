@@ -8,10 +8,10 @@ from posviz.measures import ProfileDifference
 
 @figure(
     title="Two implementations of one method",
-    formula=r"\epsilon_i = \frac{f^{A}_i}{f^{B}_i} - 1 = \text{⟨difference⟩},"
+    formula=r"\epsilon_i = \frac{f^{(1)}_i}{f^{(2)}_i} - 1 = \text{⟨difference⟩},"
     r"\quad i = \text{⟨pair⟩}",
     help="Runtimes that read the same settings do not always compute the same frequencies. The "
-    "curve is the relative difference of implementation A from implementation B, pair by pair; the "
+    "curve is the relative difference of implementation 1 from implementation 2, pair by pair; the "
     "largest one is named above the plot.",
     limits="A model works best with the frequencies that it was trained with, whichever form the "
     "paper prints.",

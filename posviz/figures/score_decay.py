@@ -30,14 +30,24 @@ _BUCKETS = 360
     "monotone.",
 )
 def score_decay(
-    series: Sequence[Series[ScoreDecay]], *, trained_length: int, target_length: int
+    series: Sequence[Series[ScoreDecay]],
+    *,
+    trained_length: int,
+    target_length: int,
+    cursor: int | None = None,
 ) -> FigureSpec:
-    """Score per distance on a log axis, thinned to what a screen can show, extremes kept."""
+    """Score per distance on a log axis, thinned to what a screen can show, extremes kept.
+
+    The point at ``cursor`` is always kept, so that what is read there is its own score.
+    """
     traces: list[dict[str, Any]] = []
     for item in series:
         distances, scores = thin(
             item.measure.distances[1:], item.measure.scores[1:], _BUCKETS, log=True
         )
+        if cursor is not None and 1 <= cursor < len(item.measure.scores):
+            distances, place = np.unique(np.append(distances, cursor), return_index=True)
+            scores = np.append(scores, item.measure.scores[cursor])[place]
         traces.append(
             curve(
                 item.label,

@@ -62,10 +62,15 @@ def length_levels(trained_length: int, target_length: int, *, across: Any) -> li
     return [level(value, text, across=across, log=True) for value, text in marks]
 
 
+def has_bands(measure: Spectrum) -> bool:
+    """False where every pair has a divisor of its own: two end pairs are no bands."""
+    return measure.kept + measure.divided > 2
+
+
 def bands(series: Sequence[Series[Spectrum]]) -> list[dict[str, Any]]:
     """Shaded runs of kept, blended and divided pairs of the first method."""
     first = next((item.measure for item in series if item.slot is not None), None)
-    if first is None:
+    if first is None or not has_bands(first):
         return []
     codes = first.band
     starts = np.flatnonzero(np.r_[True, codes[1:] != codes[:-1]])

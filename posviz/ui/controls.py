@@ -15,11 +15,12 @@ def control(
     label: str = "",
     default: Any,
     auto: str = "",
+    auto_value: float | None = None,
 ) -> dict[str, Any]:
     """One control of the live board, as plain data.
 
     ``name`` and ``label`` default to the parameter's own name; ``auto`` says what an optional
-    parameter amounts to when it is left out.
+    parameter amounts to when it is left out, ``auto_value`` what it starts from once it is not.
     """
     described: dict[str, Any] = {
         "name": name or declaration.name,
@@ -28,6 +29,7 @@ def control(
         "unit": declaration.parameter.unit,
         "optional": declaration.optional,
         "auto": auto,
+        "auto_value": auto_value,
         "default": as_sent(declaration, default),
         "domain": declaration.domain,
     }

@@ -164,7 +164,7 @@ def test_two_implementations_differ_by_the_error_that_is_named(
     page = open_page("?profile_b=paper+%28ramp+in+turns%29&profile_a=transformers%2C+vLLM")
     panel = page.locator("[data-panel=profiles]")
     panel.scroll_into_view_if_needed()
-    assert re.search(r"largest relative error 2\.04\d* at pair 38", panel.inner_text())
+    assert re.search(r"largest relative error 204\.\d*% at pair 38", panel.inner_text())
 
 
 def test_csv_of_a_panel_holds_its_numbers(open_page: Callable[..., Page]) -> None:

@@ -407,3 +407,26 @@ def test_a_layer_type_whose_numbers_are_refused_is_not_offered():
 
 def test_epoch_is_short_whatever_the_source_is():
     assert len(answer(Session(opened()), None)["epoch"]) < 30
+
+
+def test_score_at_the_cursor_is_its_own_and_not_that_of_a_drawn_neighbour():
+    view = opened(distance="1000")
+    made = board_panels(scene(view))["score_decay"][1](scene(view))
+    line = made.figure.data[1]
+    exact = posviz.measures.score_decay(view.spec("a"), length=view.target_length).scores[1000]
+    assert line["y"][list(line["x"]).index(1000)] == exact
+
+
+def test_llama_3_2_is_looked_at_and_exported_at_its_window_and_not_at_its_factor():
+    view = opened(model="llama-3.2-1b")
+    assert view.values["scaling_factor"] == 32
+    assert view.target_length == 131072
+    written = next(block for block in texts(view) if block["id"] == "a.vllm")["text"]
+    assert "131072" in written
+    assert "262144" not in written
+
+
+def test_first_view_points_at_a_pair_that_never_finished_a_turn():
+    view = opened()
+    spectrum = scene(view).spectra[0].measure
+    assert spectrum.unfinished[view.values["pair"]]

@@ -48,6 +48,8 @@ class Extension(RotaryEncoding):
     """Base of the family: the trained window, beside what every rotary encoding has."""
 
     family: ClassVar[str] = "extension"
+    factor_is_length_ratio: ClassVar[bool] = True
+    """Whether scaling_factor says how many times longer the context becomes."""
     identity_at_factor_one: ClassVar[bool] = True
     """Whether the method promises to change nothing at a factor of 1."""
 

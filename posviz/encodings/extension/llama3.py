@@ -42,6 +42,8 @@ class Llama3(RampExtension, FactorExtension):
         r"\gamma_i = \mathrm{clip}\left("
         r"\frac{L/\lambda_i - \alpha}{\beta - \alpha}, 0, 1\right)"
     )
+    # Llama 3.2 divides by 32 and runs at 16 times its trained window.
+    factor_is_length_ratio: ClassVar[bool] = False
     rope_types: ClassVar[tuple[str, ...]] = ("llama3",)
     shows: ClassVar[str] = (
         "A narrow blend: with factors 1 and 4 only six of 64 pairs lie between kept and divided."

@@ -18,7 +18,7 @@ from posviz.figures import theme
 from posviz.parameters import ParameterError
 from posviz.ui.context_extension.address import write_address
 from posviz.ui.context_extension.groups import autos, groups
-from posviz.ui.context_extension.panels import Panel, Scene, board_panels, scene
+from posviz.ui.context_extension.panels import Panel, Scene, board_panels, named, scene
 from posviz.ui.context_extension.texts import texts
 from posviz.ui.context_extension.view import (
     NO_PROFILES,
@@ -146,7 +146,9 @@ def picture(view: View, at: Scene, have: Mapping[str, str]) -> dict[str, Any]:
             for item in at.methods
         ],
         "panels": [
-            {"id": panel_id, "key": key} if have.get(panel_id) == key else make(at).packed(key)
+            {"id": panel_id, "key": key}
+            if have.get(panel_id) == key
+            else named(make(at), at).packed(key)
             for panel_id, (key, make) in board_panels(at).items()
         ],
     }

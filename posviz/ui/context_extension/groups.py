@@ -52,7 +52,13 @@ def _aim(view: View, first: View) -> dict[str, Any]:
         assert found is not None
         items.append(control(found[0], label=SHARED_LABELS[name], default=first.values[name]))
     items.append(
-        control(READING["target"], default=None, label="target length L′", auto=_auto_target(view))
+        control(
+            READING["target"],
+            default=first.values["target"],
+            label="target length L′",
+            auto=_auto_target(view),
+            auto_value=round(view.trained_length * view.values["scaling_factor"]),
+        )
     )
     return {"title": "Model and aim", "note": "shared by all methods", "items": items}
 
@@ -108,6 +114,7 @@ def _own(view: View, first: View, slot: str, declaration: Declaration) -> dict[s
         label=f"{slot.upper()} {declaration.name}",
         default=start[key],
         auto=_auto(view, slot, declaration.name) if declaration.optional else "",
+        auto_value=_auto_value(view, slot, declaration.name),
     )
 
 
@@ -154,10 +161,14 @@ def _auto_target(view: View) -> str:
 
 def _auto(view: View, slot: str, name: str) -> str:
     """What a parameter that is left out amounts to, where the result tells."""
+    value = _auto_value(view, slot, name)
+    return "not set" if value is None else f"{number_text(value)} from s"
+
+
+def _auto_value(view: View, slot: str, name: str) -> float | None:
     if name != "attention_factor":
-        return "not set"
-    spec = view.spec(slot)
-    return f"{number_text(round(spec.magnitude(view.target_length), 6))} from s"
+        return None
+    return round(view.spec(slot).magnitude(view.target_length), 6)
 
 
 def _cursor(view: View) -> dict[str, Any]:
@@ -167,7 +178,8 @@ def _cursor(view: View) -> dict[str, Any]:
     distance = control(READING["distance"], default=READING["distance"].default, label="distance")
     distance.update(slider=[1, max(2, view.target_length)])
     position = control(READING["position"], default=READING["position"].default, label="position")
-    position.update(slider=[0, view.target_length], play=True)
+    step = max(1, view.target_length // 400)
+    position.update(slider=[0, view.target_length], step=step, play=True)
     needle = control(
         READING["needle"], default=READING["needle"].default, label="needle weight at L"
     )
@@ -188,8 +200,8 @@ def _profiles(view: View) -> dict[str, Any] | None:
             f"implementation {letter}",
             {"": f"page's choice: {shown}", **{each: each for each in profiles.names}},
             default="",
-            help="Who computes this method; the last panel shows A against B.",
+            help="Who computes this method; the last panel shows 1 against 2.",
         )
-        for name, letter, shown in zip(NO_PROFILES, "AB", profiles.chosen, strict=True)
+        for name, letter, shown in zip(NO_PROFILES, "12", profiles.chosen, strict=True)
     ]
     return {"title": "Implementations compared", "note": profiles.method, "items": items}

@@ -153,7 +153,8 @@ def _what_was_read(session: Session) -> None:
             f"Your configuration cannot be drawn. {_literal(reason)} "
             "The plots below still show the model that was open before."
         )
-    for message in model.messages:
+    said = "" if session.rejected is None else session.rejected[1]
+    for message in (one for one in model.messages if one.text != said):
         _SHOW[message.severity](_literal(message.text))
     with st.expander(
         f"What the configuration says: {len(model.resolved)} numbers and their origin"
@@ -169,7 +170,12 @@ def _literal(text: str) -> str:
 _SHOW = {"error": st.error, "warn": st.warning, "info": st.info}
 
 
+_MOST_LISTED = 6
+
+
 def _value_text(value: Any) -> str:
+    if isinstance(value, list | tuple) and len(value) > _MOST_LISTED:
+        return f"{len(value)} values, {_value_text(value[0])} … {_value_text(value[-1])}"
     if isinstance(value, list | tuple):
         return ", ".join(_value_text(part) for part in value)
     return number_text(value) if is_finite_number(value) else str(value)

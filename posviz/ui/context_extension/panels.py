@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,7 @@ class Scene:
     trained_length: int
     target_length: int
     pair: int
+    distance: int
     position: int
     needle: float
     profiles: Profiles | None
@@ -73,6 +74,13 @@ class Panel:
     figure: FigureSpec
     slots: Mapping[str, Any]
     notes: Sequence[str]
+    lead: str = ""
+    """Whose numbers stand in the formula, where there are several methods."""
+
+    @property
+    def formula(self) -> str:
+        named = rf"\text{{{self.lead}:}}\;" if self.lead else ""
+        return named + self.builder.formula
 
     def packed(self, key: str) -> dict[str, Any]:
         """The panel as the board reads it."""
@@ -82,11 +90,17 @@ class Panel:
             "title": self.builder.title,
             "figure": {"data": self.figure.data, "layout": self.figure.layout},
             "cursor": self.cursor,
-            "formula": {"mathml": mathml(self.builder.formula), "slots": dict(self.slots)},
+            "formula": {"mathml": mathml(self.formula), "slots": dict(self.slots)},
             "help": self.builder.help,
             "limits": self.builder.limits,
             "notes": list(self.notes),
         }
+
+
+def named(panel: Panel, at: Scene) -> Panel:
+    """The panel with the method that its formula speaks of, where that is not plain."""
+    own = panel.id in ("profiles", "score_map")
+    return panel if own or len(at.methods) <= 2 else replace(panel, lead=at.methods[at.lead].label)
 
 
 def scene(view: View) -> Scene:
@@ -101,6 +115,7 @@ def scene(view: View) -> Scene:
         trained_length=view.trained_length,
         target_length=view.target_length,
         pair=view.values["pair"],
+        distance=view.values["distance"],
         position=view.values["position"],
         needle=view.values["needle"],
         profiles=view.profiles(),
@@ -125,17 +140,25 @@ def wavelengths(at: Scene) -> Panel:
     figure = figures.wavelengths.build(
         series, trained_length=at.trained_length, target_length=at.target_length
     )
-    notes = [
-        f"{item.label}: {item.measure.kept} kept, {item.measure.blended} blended, "
-        f"{item.measure.divided} divided"
-        for item in series[1:]
-    ]
+    notes = [f"{item.label}: {_bands(item.measure)}" for item in series[1:]]
     slots = {
         "inv_freq": by_pair(lead.inv_freq),
         "wavelength": by_pair(lead.wavelengths),
         "pair": by_pair(lead.pairs),
     }
     return Panel("wavelengths", figures.wavelengths, "pair", figure, slots, notes)
+
+
+def _bands(measure: measures.Spectrum) -> str:
+    """How many pairs are kept, blended and divided, where the method has such bands."""
+    if figures.has_bands(measure):
+        return f"{measure.kept} kept, {measure.blended} blended, {measure.divided} divided"
+    low, high = measure.divisor.min(), measure.divisor.max()
+    return f"every pair has a divisor of its own, {_times(low)} to {_times(high)}"
+
+
+def _times(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def divisors(at: Scene) -> Panel:
@@ -171,7 +194,7 @@ def _beyond(item: Series[measures.Spectrum]) -> str:
     count = item.measure.beyond_count
     if not count:
         return f"{item.label}: none beyond its trained arc"
-    return f"{item.label}: {count} beyond, up to ×{float(item.measure.beyond.max()):.3g} the arc"
+    return f"{item.label}: {count} beyond, up to ×{_times(item.measure.beyond.max())} the arc"
 
 
 def decay_of(spec: RotaryEncoding, length: int) -> measures.ScoreDecay:
@@ -191,7 +214,10 @@ def _kept_decay(text: str, length: int) -> measures.ScoreDecay:
 def score_decay(at: Scene) -> Panel:
     series = at.series(lambda spec: decay_of(spec, at.target_length))
     figure = figures.score_decay.build(
-        series, trained_length=at.trained_length, target_length=at.target_length
+        series,
+        trained_length=at.trained_length,
+        target_length=at.target_length,
+        cursor=at.distance,
     )
     notes = [
         f"{item.label}: "
@@ -296,12 +322,16 @@ def profile_difference(at: Scene) -> Panel:
     assert at.profiles is not None
     (name_a, spec_a), (name_b, spec_b) = at.profiles.first, at.profiles.second
     difference = measures.profile_difference(spec_a, spec_b, length=at.target_length)
-    figure = figures.profile_difference.build(difference, label=f"{name_a} − {name_b}", slot=0)
+    figure = figures.profile_difference.build(difference, label="1 against 2", slot=0)
     notes = [
-        f"{at.profiles.method}. A: {name_a}. B: {name_b}",
-        f"largest relative error {difference.largest:.4g} at pair {difference.largest_pair}",
-        f"m: A {difference.magnitude_a:.6g}, B {difference.magnitude_b:.6g}",
-        f"all factors on the logits: A {difference.gain_a:.6g}, B {difference.gain_b:.6g}",
+        f"{at.profiles.method}. 1: {name_a}. 2: {name_b}",
+        (
+            f"largest relative error {difference.largest:.4%} at pair {difference.largest_pair}"
+            if difference.largest
+            else "equal frequencies at this length"
+        ),
+        f"m: 1 {difference.magnitude_a:.6g}, 2 {difference.magnitude_b:.6g}",
+        f"all factors on the logits: 1 {difference.gain_a:.6g}, 2 {difference.gain_b:.6g}",
     ]
     slots = {"difference": by_pair(difference.signed), "pair": by_pair(difference.pairs)}
     return Panel("profiles", figures.profile_difference, "pair", figure, slots, notes)
@@ -319,7 +349,7 @@ def board_panels(at: Scene) -> dict[str, tuple[str, Callable[[Scene], Panel]]]:
         "wavelengths": (spectral, wavelengths),
         "divisors": (spectral, divisors),
         "turns": (spectral, turns),
-        "score_decay": (spectral, score_decay),
+        "score_decay": (_key(links, lengths, [str(at.distance)]), score_decay),
         "short_range_cost": (spectral, short_range_cost),
         "needle": (_key(links, lengths, [str(at.needle)]), needle),
         "score_map": (_key(links[at.lead : at.lead + 1], lengths), score_map),

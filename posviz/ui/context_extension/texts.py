@@ -11,7 +11,13 @@ from posviz.catalog import parse
 from posviz.ui.context_extension.address import model_of
 from posviz.ui.context_extension.view import View
 
-RUNTIMES = ("transformers", "transformers_v4", "vllm", "sglang", "llama_cpp")
+RUNTIMES = {
+    "transformers": "transformers",
+    "transformers_v4": "transformers 4",
+    "vllm": "vLLM",
+    "sglang": "SGLang",
+    "llama_cpp": "llama.cpp",
+}
 
 
 def texts(view: View) -> list[dict[str, Any]]:
@@ -53,9 +59,9 @@ def _exported(
     try:
         settings = configs.export(tuned, runtime, target_length=target_length)
     except (configs.ExportError, configs.ConfigError) as refusal:
-        return {"title": runtime, "text": "", "notes": [str(refusal)], "language": "text"}
+        return {"title": RUNTIMES[runtime], "text": "", "notes": [str(refusal)], "language": "text"}
     return {
-        "title": settings.title,
+        "title": RUNTIMES[runtime],
         "text": settings.text,
         "notes": list(settings.notes),
         "language": "json",

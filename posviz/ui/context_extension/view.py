@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
+import numpy as np
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from posviz.catalog import catalog, get
 from posviz.configs import Model
 from posviz.encodings.extension import FactorExtension
+from posviz.encodings.ramps import turns
 from posviz.encodings.rotary import RotaryEncoding
 from posviz.parameters import (
     Declaration,
@@ -271,10 +273,26 @@ def first_view(source: str, model: Model, layer_type: str | None = None) -> View
         values.update({f"a.{d.name}": given[d.name] for d in own_declarations(own.id)})
     pairs = int(given["head_dim"] * given["partial_rotary_factor"]) // 2
     values["pair"] = pairs // 2
+    if extended and not getattr(own, "factor_is_length_ratio", True):
+        values["target"] = model.window
     view = View(source, model, layer, values)
     largest = min(LONGEST_TARGET, MOST_COSINES // max(1, pairs))
     # Such a length can be named, but not drawn for a class at once; the control says what is shown.
-    return view.with_value("target", largest) if view.target_length > largest else view
+    if view.target_length > largest:
+        view = view.with_value("target", largest)
+    return _with_telling_cursor(view)
+
+
+def _with_telling_cursor(view: View) -> View:
+    """The cursor where there is something to see: a pair that never finished a turn in training,
+    and a position in the middle of the new context."""
+    view = view.with_value("position", min(view.target_length // 2, LONGEST_TARGET))
+    unfinished = np.flatnonzero(
+        turns(np.asarray(view.unscaled.trained_frequencies()), view.trained_length) < 1
+    )
+    rotating = view.unscaled.rotating_pairs
+    telling = [int(pair) for pair in unfinished if pair < rotating]
+    return view.with_value("pair", telling[len(telling) // 4]) if telling else view
 
 
 def _implied_factor(model: Model, extended: bool) -> float:

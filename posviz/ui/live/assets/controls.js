@@ -182,7 +182,7 @@ function number(control, commit, play) {
   };
   box.addEventListener('change', typed);
   box.addEventListener('keydown', (e) => { if (e.key === 'Enter') typed(); });
-  if (auto) auto.addEventListener('change', () => take(auto.checked ? null : last));
+  if (auto) auto.addEventListener('change', () => take(auto.checked ? null : control.auto_value ?? last));
 
   const playButton = control.play && el('button', { type: 'button', class: 'pv-icon pv-play', 'data-part': 'play', 'aria-pressed': 'false', 'aria-label': `Play ${control.label}`, title: 'Play', text: '▶', onclick: play });
   if (playButton) item.playing = (on) => {
