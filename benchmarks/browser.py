@@ -15,8 +15,10 @@ from measuring import FOLDER, NAIVE_CHART, NAIVE_OPTIONS, Side, ratio, running
 
 from posviz.docs import table
 
-# The map is a canvas, which heatmap.py measures; all other panels change with the base.
-LINES = "[data-panel]:not([data-panel=score_map]) .js-plotly-plot"
+# The panels that every step of the base changes. The map is a canvas, which heatmap.py measures;
+# the others do not depend on the base, or only when a bound of the ramp jumps to the next pair.
+CHANGING = ("wavelengths", "turns", "score_decay", "short_range_cost", "clock")
+LINES = ", ".join(f"[data-panel={name}] .js-plotly-plot" for name in CHANGING)
 WHAT = "slider key → last panel drawn and page free"
 
 
@@ -25,6 +27,7 @@ def main() -> None:
     parser.add_argument("--page", default="context_extension", help="path and query of our page")
     parser.add_argument("--slider", default="base", help="label of our slider")
     parser.add_argument("--chart", default=LINES, help="CSS selector of our charts")
+    parser.add_argument("--panels", type=int, default=len(CHANGING), help="how many change")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--presses", type=int, default=12)
     options = parser.parse_args()
@@ -34,7 +37,7 @@ def main() -> None:
     ):
         naive = Side("plain Streamlit page", naive_address, "base", NAIVE_CHART, panels=4)
         page = f"{our_address}/{options.page}"
-        ours = Side("PosViz", page, options.slider, options.chart)
+        ours = Side("PosViz", page, options.slider, options.chart, panels=options.panels)
         measuring.compare([naive, ours], runs=options.runs, presses=options.presses)
     write(naive, ours)
 
