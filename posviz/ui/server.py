@@ -19,8 +19,6 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from posviz.parameters import is_finite_number
-from posviz.ui.context_extension.live_answer import live_answer
-from posviz.ui.live.packet import pack
 
 LARGEST_QUESTION = 200_000
 """Bytes; a question holds the values of all controls and, at most, a packed configuration."""
@@ -62,6 +60,10 @@ def _send_without_delay(request: Request) -> None:
 
 
 def _answer(body: bytes) -> Response:
+    # The server listens before the page's parts are read: nobody asks before a page was shown.
+    from posviz.ui.context_extension.live_answer import live_answer
+    from posviz.ui.live.packet import pack
+
     try:
         question = _question(body)
         reply = live_answer(question)
