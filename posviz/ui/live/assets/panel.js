@@ -298,12 +298,17 @@ export class Panel {
     const full = this.plot._fullLayout;
     for (const name of Object.keys(full)) if (/^[xy]axis\d*$/.test(name) && layout[name]) layout[name].range = [...full[name].range];
     Object.assign(layout, { paper_bgcolor: theme.background, showlegend: true, legend: { orientation: 'h', y: -0.22 }, font: { ...layout.font, family: EXPORT_FONT }, width: 900, height: 520, autosize: false,
-      title: { text: this.sent.title, x: 0.02, subtitle: { text: this.sent.subtitle || '' } }, margin: { ...layout.margin, t: 70, b: 90 } });
+      title: { text: this.sent.title, x: 0.02, subtitle: { text: cut([this.sent.subtitle, ...(this.sent.notes || [])].filter(Boolean).join(' · ')) } },
+      margin: { ...layout.margin, t: 70, b: 110 } });
+    // A picture that leaves the page says where it comes from: the address restores the view.
+    layout.annotations = [...(layout.annotations || []), { text: cut(this.board.link()), xref: 'paper', yref: 'paper', x: 1, y: 0, yshift: -104, xanchor: 'right', yanchor: 'bottom', showarrow: false, font: { size: 9 } }];
     this.map.export({ data, layout }, full, theme.dark, this.traces.indexOf(this.map.trace));
     const url = await Plotly.toImage({ data, layout }, { format, width: 900, height: 520, scale: format === 'png' ? 2 : 1 });
     saveUrl(`${this.id}.${format}`, url);
   }
 }
+
+const cut = (text) => (text.length > 150 ? `${text.slice(0, 149)}…` : text);
 
 // The map covers the grid; without a range given the axes end where the map does.
 function mapLayout(layout, trace) {
