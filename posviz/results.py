@@ -53,8 +53,8 @@ def frozen(array: Array) -> Array:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rotation:
-    """Rotary positions: an angle per position and pair.
+class RotaryResult:
+    """What all rotary results have.
 
     Attributes
     ----------
@@ -80,6 +80,11 @@ class Rotation:
     def wavelengths(self) -> Array:
         """(pairs,) tokens per full turn, 2π / inv_freq; infinite where a pair does not rotate."""
         return wavelengths(self.inv_freq)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rotation(RotaryResult):
+    """Rotary positions: an angle per position and pair."""
 
     @property
     def angles(self) -> Array:
@@ -108,30 +113,18 @@ class Rotation:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RelativeRotation:
+class RelativeRotation(RotaryResult):
     """Rotary attention whose distance is remapped, so that q and k cannot be rotated one by one.
+
+    Queries and keys stand at the same positions.
 
     Attributes
     ----------
-    positions : (positions,) tokens; queries and keys stand at the same positions.
-    relative_distance : (queries, keys), both at ``positions``: the distance that the rotation sees.
-    Everything else as in :class:`Rotation`.
+    relative_distance : (positions as queries, positions as keys) the distance that the rotation
+        sees.
     """
 
-    positions: Array
     relative_distance: Array
-    inv_freq: Array
-    attention_factor: float
-    head_dim: int
-    rotary_dim: int
-    layout: Layout
-    softmax_factor: float = 1.0
-    query_scale: Array | None = None
-
-    @property
-    def wavelengths(self) -> Array:
-        """(pairs,) tokens per full turn; infinite where a pair does not rotate."""
-        return wavelengths(self.inv_freq)
 
 
 def wavelengths(inv_freq: Array) -> Array:
