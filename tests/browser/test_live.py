@@ -422,6 +422,21 @@ def test_the_cursor_is_shared_by_all_panels_of_its_axis_and_reads_every_trace(pa
     assert f"{wavelength(4, 0)[39]:.5g}" in formula
 
 
+def test_reset_right_after_a_cursor_step_leaves_nothing_under_way(page):
+    # The step is still waiting to be told when the reply to the reset replaces it.
+    page.locator("[data-panel=p0] .pv-hit").focus()
+    page.evaluate(
+        """() => {
+          const hit = document.querySelector('[data-panel=p0] .pv-hit');
+          hit.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowLeft', bubbles: true }));
+          const { board } = document.querySelector('.pv-panel').panel;
+          board.act('reset');
+          board.requests.change();
+        }"""
+    )
+    settle(page)
+
+
 def test_hovering_moves_the_cursor_without_asking_python(page, traffic):
     traffic.reset()
     before = page.locator("[data-panel=p3] .pv-value").all_inner_texts()

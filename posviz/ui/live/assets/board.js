@@ -147,7 +147,7 @@ class Board {
       this.epoch = header.epoch;
       this.values = { ...sent };
       this.hover = null;
-      this.requests.dirty = false;
+      this.requests.drop();
       this.stopPlay();
     } else {
       for (const name of Object.keys(this.values)) if (!(name in sent)) delete this.values[name];

@@ -53,5 +53,11 @@ export class Requests {
     return true;
   }
 
+  // What was not sent yet is void: the page has set the values itself.
+  drop() {
+    this.dirty = false;
+    if (!this.flight) this.wait(this.actions.length ? 'busy' : 'idle');
+  }
+
   close() { this.closed = true; this.rest(); }
 }
