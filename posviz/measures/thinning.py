@@ -49,7 +49,8 @@ def thin(x: ArrayLike, y: ArrayLike, buckets: int, log: bool) -> tuple[Floats, F
     keep[starts[ends - starts <= 2]] = True
     keep[ends[ends - starts <= 2] - 1] = True
     _mark_extremes(up, starts, ends, keep)
-    return frozen(across[keep]), frozen(up[keep])
+    kept = keep.nonzero()[0]
+    return frozen(across[kept]), frozen(up[kept])
 
 
 def _check(x: Floats, y: Floats, buckets: int) -> None:
@@ -86,13 +87,16 @@ def _distinct(ordered: Indices) -> Indices:
 
 def _mark_extremes(y: Floats, starts: Indices, ends: Indices, keep: NDArray[np.bool_]) -> None:
     low = high = y
-    if not (np.isfinite(y.min()) and np.isfinite(y.max())):
+    lowest, highest = np.minimum.reduceat(y, starts), np.maximum.reduceat(y, starts)
+    # A bucket with a NaN or an infinity has one for its lowest or its highest.
+    if not (np.isfinite(lowest).all() and np.isfinite(highest).all()):
         finite = np.isfinite(y)
         low, high = np.where(finite, y, np.inf), np.where(finite, y, -np.inf)
+        lowest, highest = np.minimum.reduceat(low, starts), np.maximum.reduceat(high, starts)
         gaps = np.flatnonzero(~finite)
         first = np.append(gaps, y.size)[np.searchsorted(gaps, starts)]
         keep[first[first < ends]] = True
-    for values, extreme in ((low, np.minimum), (high, np.maximum)):
-        of_bucket = np.repeat(extreme.reduceat(values, starts), ends - starts)
-        hits = np.flatnonzero(values == of_bucket)
+    sizes = ends - starts
+    for values, extremes in ((low, lowest), (high, highest)):
+        hits = (values == np.repeat(extremes, sizes)).nonzero()[0]
         keep[hits[np.searchsorted(hits, starts)]] = True
