@@ -430,3 +430,9 @@ def test_first_view_points_at_a_pair_that_never_finished_a_turn():
     view = opened()
     spectrum = scene(view).spectra[0].measure
     assert spectrum.unfinished[view.values["pair"]]
+
+
+def test_a_configuration_without_a_window_is_refused_and_not_drawn_for_an_invented_one():
+    model = configs.read({"rope_theta": 1e4, "head_dim": 64})
+    with pytest.raises(posviz.ParameterError, match="names no window: add max_position_embeddings"):
+        first_view("config=", model)

@@ -260,9 +260,8 @@ def first_view(source: str, model: Model, layer_type: str | None = None) -> View
     shared = {
         "base": given["base"],
         "head_dim": given["head_dim"],
-        "original_max_position_embeddings": given.get(
-            "original_max_position_embeddings", model.trained_window or model.window or 4096
-        ),
+        "original_max_position_embeddings": given.get("original_max_position_embeddings")
+        or _trained_window(model),
         "scaling_factor": given.get("scaling_factor") or _implied_factor(model, extended),
         **{name: given[name] for name in HIDDEN},
     }
@@ -293,6 +292,16 @@ def _with_telling_cursor(view: View) -> View:
     rotating = view.unscaled.rotating_pairs
     telling = [int(pair) for pair in unfinished if pair < rotating]
     return view.with_value("pair", telling[len(telling) // 4]) if telling else view
+
+
+def _trained_window(model: Model) -> int:
+    """The window of a model whose method does not name it; never an invented one."""
+    window = model.trained_window or model.window
+    if window is None:
+        raise ParameterError(
+            f"{Reading.title}: the configuration names no window: add max_position_embeddings."
+        )
+    return window
 
 
 def _implied_factor(model: Model, extended: bool) -> float:
