@@ -15,14 +15,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Union, get_args, get_origin
 
-from annotated_types import Ge, Gt, Le, Lt
+from annotated_types import Ge, Gt, Le, Lt, MaxLen
 from pydantic import BaseModel, BeforeValidator, ValidationError
 from pydantic.fields import FieldInfo
 
 AcceptsList = BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)
 """Beside a tuple field: a list of numbers, as configuration files have them, is taken too."""
 
-Kind = Literal["number", "integer", "switch", "choice", "list"]
+Kind = Literal["number", "integer", "switch", "choice", "list", "text"]
 Scale = Literal["linear", "log"]
 
 _SHOWN_VALUE_LENGTH = 60
@@ -61,6 +61,8 @@ class Declaration:
     upper: float | None
     upper_included: bool
     parameter: Parameter
+    longest: int = 0
+    """Most characters of a text."""
 
     @property
     def domain(self) -> str:
@@ -68,6 +70,7 @@ class Declaration:
         phrase = {
             "switch": "true or false",
             "choice": "one of " + ", ".join(self.choices),
+            "text": f"text of at most {self.longest} characters",
             "list": f"a list of numbers {self._bounds()}".strip(),
             "number": f"a number {self._bounds()}".strip(),
             "integer": f"a whole number {self._bounds()}".strip(),
@@ -94,7 +97,7 @@ class Declaration:
         match self.kind:
             case "switch":
                 return {"true": True, "false": False}[text] if text in ("true", "false") else text
-            case "choice":
+            case "choice" | "text":
                 return text
             case "list":
                 return tuple(float(part) for part in text.split(",")) if text else ()
@@ -110,7 +113,7 @@ class Declaration:
         match self.kind:
             case "switch":
                 return "true" if value else "false"
-            case "choice":
+            case "choice" | "text":
                 return str(value)
             case "list":
                 return ",".join(number_text(part) for part in value)
@@ -179,6 +182,7 @@ def _declaration(name: str, field: FieldInfo) -> Declaration:
         upper=upper,
         upper_included=upper_included,
         parameter=parameter,
+        longest=bounds[MaxLen].max_length if kind == "text" else 0,
     )
 
 
@@ -202,7 +206,7 @@ def _kind(name: str, annotation: Any) -> tuple[Kind, bool, tuple[str, ...]]:
         return "choice", optional, tuple(get_args(annotation))
     if get_origin(annotation) is tuple:
         return "list", optional, ()
-    kinds: dict[Any, Kind] = {float: "number", int: "integer", bool: "switch"}
+    kinds: dict[Any, Kind] = {float: "number", int: "integer", bool: "switch", str: "text"}
     if annotation not in kinds:
         raise TypeError(f"field {name} has a type that no control can set: {annotation}")
     return kinds[annotation], optional, ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from posviz import ParameterError
 from posviz.encodings.base import Encoding
 from posviz.parameters import Declaration
+from posviz.results import Staircase
 
 
 def usual_and_extreme(declaration: Declaration) -> st.SearchStrategy[float]:
@@ -43,6 +45,9 @@ def one_value(declaration: Declaration, pairs: int) -> st.SearchStrategy[Any]:
             values: st.SearchStrategy[Any] = st.booleans()
         case "choice":
             values = st.sampled_from(declaration.choices)
+        case "text":
+            shown = st.characters(blacklist_categories=("Cs", "Cc"))
+            values = st.text(shown, min_size=1, max_size=min(40, declaration.longest))
         case "integer":
             assert numbers is not None
             values = numbers.map(round)
@@ -92,14 +97,14 @@ def _make_dimensions_even(draw: st.DrawFn, values: dict[str, Any]) -> None:
     if "partial_rotary_factor" in values and draw(st.integers(0, 9)):
         values["partial_rotary_factor"] = draw(st.sampled_from([0.25, 0.5, 1.0]))
     if "head_dim" in values and draw(st.integers(0, 9)):
-        values["head_dim"] = max(2, 8 * (values["head_dim"] // 8))
+        values["head_dim"] = max(8, 8 * (values["head_dim"] // 8))
 
 
 def _pairs(encoding: type[Encoding], values: dict[str, Any]) -> int:
     fields = {name: field.default for name, field in encoding.model_fields.items()} | values
     if "head_dim" not in fields:
         return 1
-    return int(fields["head_dim"] * fields["partial_rotary_factor"]) // 2
+    return int(fields["head_dim"] * fields.get("partial_rotary_factor", 1.0)) // 2
 
 
 def bad_values(declaration: Declaration) -> list[Any]:
@@ -111,6 +116,8 @@ def bad_values(declaration: Declaration) -> list[Any]:
     elif declaration.kind == "list":
         items = [math.nan, math.inf, True, "1", None, *_outside(declaration)]
         bad = [1.0, "1,2", True, *[(item, 1.0) for item in items]]
+    elif declaration.kind == "text":
+        bad = [1, 1.5, True, math.nan, [], "x" * (declaration.longest + 1)]
     else:
         bad = [math.nan, math.inf, -math.inf, True, False, "8", "", [8], 10**400, -(10**5000)]
         bad += _outside(declaration)
@@ -134,3 +141,29 @@ def _outside(declaration: Declaration) -> list[float]:
         else:
             outside.append(float(np.nextafter(bound, away)) if included else bound)
     return outside
+
+
+def variants(encoding: type[Encoding]) -> list[Encoding]:
+    """The default, every profile, and every choice and switch turned the other way."""
+    found = [encoding(), *(encoding(**values) for values in encoding.profiles.values())]
+    for item in encoding.declarations():
+        if item.kind == "choice":
+            other = [choice for choice in item.choices if choice != item.default]
+            found += [encoding(**{item.name: choice}) for choice in other]
+        elif item.kind == "switch":
+            found.append(encoding(**{item.name: not item.default}))
+    return list(dict.fromkeys(found))
+
+
+def arrays_of(result: Any) -> dict[str, Any]:
+    """Every array of a result by a dotted name, those inside its mappings too."""
+    found: dict[str, Any] = {}
+    for name in (name for name in dir(result) if not name.startswith("_")):
+        value = getattr(result, name)
+        if isinstance(value, Mapping):
+            found |= {f"{name}.{key}": part for key, part in value.items()}
+        elif isinstance(value, Staircase):
+            found |= {f"{name}.distances": value.distances, f"{name}.buckets": value.buckets}
+        elif hasattr(value, "dtype"):
+            found[name] = value
+    return found

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from spec_strategies import arrays_of, variants
 
 import posviz
 from posviz.attention import logits, weights
-from posviz.encodings.base import Encoding
+from posviz.encodings.learned_parts import LearnedParts
 from posviz.encodings.rotary import RotaryEncoding
 from posviz.results import RelativeRotation, Rotation
 
@@ -18,19 +19,8 @@ POSITIONS = [0, 1, 2, 3, 17, 30, 100, 4095]
 LENGTHS = [None, 4096, 9000]
 
 
-def _variants(encoding: type[Encoding]) -> list[Encoding]:
-    """The default, every profile, and every choice and switch turned the other way."""
-    found = [encoding(), *(encoding(**values) for values in encoding.profiles.values())]
-    for item in encoding.declarations():
-        if item.kind == "choice":
-            other = [choice for choice in item.choices if choice != item.default]
-            found += [encoding(**{item.name: choice}) for choice in other]
-        elif item.kind == "switch":
-            found.append(encoding(**{item.name: not item.default}))
-    return list(dict.fromkeys(found))
-
-
-SPECS = [spec for encoding in posviz.catalog() for spec in _variants(encoding)]
+SPECS = [spec for encoding in posviz.catalog() for spec in variants(encoding)]
+ROTARY_SPECS = [spec for spec in SPECS if isinstance(spec, RotaryEncoding)]
 SMALL = [
     encoding(head_dim=8, partial_rotary_factor=0.5, **lists)
     for encoding in posviz.catalog()
@@ -47,15 +37,58 @@ DTYPES = [
 ]
 
 
-def _arrays(result: Any) -> dict[str, Any]:
-    names = [name for name in dir(result) if not name.startswith("_")]
-    values = {name: getattr(result, name) for name in names}
-    return {name: value for name, value in values.items() if hasattr(value, "dtype")}
-
-
 @pytest.mark.parametrize(("torch_type", "numpy_type", "tolerance"), DTYPES)
 @every_spec
 def test_numpy_and_torch_agree(
+    spec: Any, torch_type: torch.dtype, numpy_type: Any, tolerance: float
+) -> None:
+    positions = spec.example_positions(12)
+    ours = spec.encode(np.asarray(positions, dtype=numpy_type))
+    theirs = spec.encode(torch.tensor(np.asarray(positions), dtype=torch_type))
+    assert type(ours) is type(theirs)
+    expected = arrays_of(ours)
+    found = arrays_of(theirs)
+    assert set(expected) == set(found)
+    for name, value in found.items():
+        assert isinstance(value, torch.Tensor), name
+        assert value.device == torch.device("cpu"), name
+        if value.is_floating_point():
+            assert value.dtype == torch_type, name
+            assert expected[name].dtype == numpy_type, name
+        size = max(1.0, float(np.abs(expected[name][np.isfinite(expected[name])]).max(initial=0)))
+        np.testing.assert_allclose(
+            value.numpy(), expected[name], rtol=tolerance, atol=tolerance * size, err_msg=name
+        )
+
+
+LEARNED = [encoding for encoding in posviz.catalog() if issubclass(encoding, LearnedParts)]
+
+
+@pytest.mark.parametrize("encoding", LEARNED, ids=lambda encoding: encoding.id)
+def test_gradients_of_learned_parameters_are_finite_and_right(encoding: Any) -> None:
+    spec = encoding()
+    small = {"heads": 2, "head_dim": 4, "model_dim": 4}
+    spec = spec.with_values(**{k: v for k, v in small.items() if k in encoding.model_fields})
+    positions = torch.tensor(np.asarray(spec.example_positions(5)), dtype=torch.float64)
+    rng = np.random.default_rng(7)
+    start = {
+        # Off the initialisation, which is often zero and so a place without a slope.
+        name: torch.tensor(value + 0.1 * rng.uniform(0.5, 1, value.shape), requires_grad=True)
+        for name, value in spec.initial_parameters().items()
+    }
+
+    def summed(*values: torch.Tensor) -> torch.Tensor:
+        result = spec.encode(positions, parameters=dict(zip(start, values, strict=True)))
+        main = [getattr(result, name, None) for name in ("matrix", "logits", "vectors")]
+        return torch.stack([torch.sin(one).sum() for one in main if one is not None]).sum()
+
+    values = tuple(start.values())
+    assert torch.autograd.gradcheck(summed, values, eps=1e-6, atol=1e-4)
+
+
+@pytest.mark.parametrize(("torch_type", "numpy_type", "tolerance"), DTYPES)
+@pytest.mark.parametrize("spec", ROTARY_SPECS, ids=posviz.link)
+def test_rotary_numpy_and_torch_agree_at_every_length(
     spec: Any, torch_type: torch.dtype, numpy_type: Any, tolerance: float
 ) -> None:
     for length in LENGTHS:
@@ -64,10 +97,10 @@ def test_numpy_and_torch_agree(
         assert type(ours) is type(theirs)
         assert ours.attention_factor == theirs.attention_factor
         assert ours.softmax_factor == theirs.softmax_factor
-        expected = _arrays(ours)
+        expected = arrays_of(ours)
         assert {"inv_freq", "positions", "wavelengths"} <= set(expected)
-        assert set(expected) == set(_arrays(theirs))
-        for name, value in _arrays(theirs).items():
+        assert set(expected) == set(arrays_of(theirs))
+        for name, value in arrays_of(theirs).items():
             assert isinstance(value, torch.Tensor), name
             assert value.dtype == torch_type, name
             assert value.device == torch.device("cpu"), name

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from latex2mathml.converter import convert
-from spec_strategies import bad_values, specs
+from spec_strategies import arrays_of, bad_values, specs, variants
 
 import posviz
 from posviz import ParameterError
@@ -62,6 +62,31 @@ def test_formula_and_symbols_convert_to_mathml(encoding: type[Encoding]) -> None
         assert mathml.startswith("<math")
         # A command that the converter does not know would come through as text.
         assert "\\" not in mathml, latex
+
+
+@every_encoding
+def test_snippet_is_short_and_gives_the_core_s_numbers(encoding: type[Encoding]) -> None:
+    for spec in variants(encoding):
+        code = spec.code()
+        assert len(code.splitlines()) <= 15
+        assert max(map(len, code.splitlines())) <= 100
+        assert set(re.findall(r"^(?:import|from) (\w+)", code, re.M)) <= {"numpy", "scipy"}
+        names: dict[str, Any] = {}
+        exec(compile(code, f"snippet of {encoding.id}", "exec"), names)
+        ours = getattr(spec.encode(names["positions"]), encoding.snippet_gives)
+        np.testing.assert_allclose(
+            names[encoding.snippet_gives], ours, rtol=1e-9, atol=1e-9, err_msg=posviz.link(spec)
+        )
+
+
+@every_encoding
+def test_what_may_have_been_read_and_where_it_is_used_are_sentences_and_names(
+    encoding: type[Encoding],
+) -> None:
+    for sentence in encoding.misread:
+        assert sentence.startswith("You may have read")
+        assert sentence.endswith((".", "…"))
+    assert all(0 < len(name) < 60 for name in encoding.used_in)
 
 
 @every_field
@@ -161,23 +186,21 @@ def test_ids_titles_and_families() -> None:
 
 @every_encoding
 def test_encoding_twice_gives_equal_read_only_arrays(encoding: type[Encoding]) -> None:
-    positions = [0, 1, 5, 4095, 4096, 9000]
-    first, second = encoding().encode(positions), encoding().encode(positions)
-    names = [name for name in dir(first) if not name.startswith("_")]
-    arrays = 0
-    for name in names:
-        value = getattr(first, name)
-        if isinstance(value, np.ndarray):
-            arrays += 1
-            np.testing.assert_array_equal(value, getattr(second, name), err_msg=name)
-            assert not value.flags.writeable, name
-    assert arrays >= 2
+    positions = encoding().example_positions(12)
+    first, second = (arrays_of(encoding().encode(positions)) for _ in range(2))
+    assert set(first) == set(second)
+    for name, value in first.items():
+        assert isinstance(value, np.ndarray), name
+        np.testing.assert_array_equal(value, second[name], err_msg=name)
+        assert not value.flags.writeable, name
+    assert len(first) >= 2
 
 
 @every_encoding
 def test_positions_given_are_not_touched(encoding: type[Encoding]) -> None:
-    positions = np.arange(5.0)
+    positions = np.array(encoding().example_positions(12))
     result = encoding().encode(positions)
-    positions[0] = 7.0
-    assert result.positions[0] == 0.0
+    before = np.array(result.positions)
+    positions[...] = 7.0
+    np.testing.assert_array_equal(result.positions, before)
     assert positions.flags.writeable

@@ -5,10 +5,17 @@ A case is one line of ``tests/references/<encoding id>.json``: what somebody els
 give the same (one per layer type where the model has several). ``length`` or ``lengths`` say what
 length the library ran at, where that matters; ``reads`` says which of our quantities an output
 stands for, where its name does not.
+
+Outputs of rotary encodings are read by the table below. Any other encoding is run at
+``params.positions`` with what else ``params`` gives its ``encode`` (parameters, queries, keys), and
+an output is the attribute, map or curve of its name; where a library's case has another shape,
+``reads`` names a function of ``tests/readers``: ``"bias.masked_logits"``. Such a function takes
+(case, spec, expected) and returns our numbers.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
 from collections.abc import Callable
@@ -20,6 +27,7 @@ import pytest
 
 import posviz
 from posviz.attention import logits, weights
+from posviz.encodings.rotary import RotaryEncoding
 from posviz.results import RelativeRotation
 
 REFERENCES = Path(__file__).parent / "references"
@@ -147,15 +155,37 @@ READERS: dict[str, Callable[[Run, np.ndarray], Any]] = {
 }
 
 
+def plain(case: dict[str, Any], spec: Any, name: str) -> Any:
+    """The attribute, map, curve or term of this name, for what the case gives ``encode``."""
+    params = case["params"]
+    given = {key: params[key] for key in ("parameters", "queries", "keys") if key in params}
+    for key in {"queries", "keys"} & set(given):
+        given[key] = np.asarray(given[key], dtype=float)
+    result = spec.encode(np.asarray(params["positions"], dtype=float), **given)
+    named = {**result.maps, **result.curves, **result.strips, **getattr(result, "terms", {})}
+    return named[name] if name in named else getattr(result, name)
+
+
+def ours_for(case: dict[str, Any], link: str, length: int | None, name: str, expected: Any) -> Any:
+    reader = case.get("reads", {}).get(name, name)
+    module, dot, function = reader.rpartition(".")
+    spec = posviz.parse(link)
+    if dot:
+        read = getattr(importlib.import_module(f"readers.{module}"), function)
+        return read(case, spec, expected)
+    if isinstance(spec, RotaryEncoding):
+        return READERS[reader](Run(case, link, length), expected)
+    return plain(case, spec, reader)
+
+
 def check(case: dict[str, Any], outputs: dict[str, Any], link: str, length: int | None) -> int:
     """Compare all outputs of one run; returns how many were compared."""
-    run = Run(case, link, length)
     compared = 0
     for name, value in outputs.items():
         if name in NOT_COMPARED:
             continue
         expected = np.asarray(value, dtype=float)
-        ours = READERS[case.get("reads", {}).get(name, name)](run, expected)
+        ours = ours_for(case, link, length, name, expected)
         np.testing.assert_allclose(
             np.asarray(ours, dtype=float),
             expected,

@@ -18,6 +18,7 @@ from posviz.configs.type_windows import put_windows
 from posviz.configs.yarn_rules import yarn_extras
 from posviz.encodings.base import Encoding
 from posviz.parameters import ParameterError
+from posviz.results import RotaryResult
 
 _NEEDS_ORIGINAL = ("yarn", "longrope", "llama3", "dynamic", "linear", "ntk")
 
@@ -106,7 +107,8 @@ def _derived_rows(spec: Encoding, values: dict[str, Any], findings: Findings) ->
     for name, value in values.items():
         if name not in given and value is not None:
             findings.row(name, value, "follows from the rope type and the model class")
-    result = spec.encode([0.0])  # type: ignore[attr-defined]
+    result = spec.encode([0.0])
+    assert isinstance(result, RotaryResult)  # a rope type is always a rotary encoding
     if "attention_factor" not in given:
         rule = f"worked out by {spec.title}; on cos and sin, so squared on the logits"
         findings.row("attention_factor", result.attention_factor, rule)

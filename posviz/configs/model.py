@@ -123,7 +123,7 @@ class Model:
         if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= _LONGEST:
             raise ConfigError(f"length must be a whole number from 1 to {_LONGEST}; got {length}.")
         try:
-            result = spec.encode(np.arange(size, dtype=np.float64), length=size)  # type: ignore[attr-defined]
+            result = spec.encode(np.arange(size, dtype=np.float64), length=size)
         except ParameterError as error:
             raise ConfigError(str(error)) from None
         if not isinstance(result, Rotation):

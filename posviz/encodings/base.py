@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from string import Template
 from typing import Any, ClassVar, Self
 
+import numpy as np
+from array_api_compat import array_namespace
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
-from posviz.parameters import Declaration, declarations, parameter_error
+from posviz.parameters import Declaration, ParameterError, declarations, parameter_error
+from posviz.results import Array, Result, as_positions
+
+LARGEST_POSITION = 1 << 53
+"""Beyond this float64 no longer tells neighbouring tokens apart."""
 
 
 class Source(BaseModel):
@@ -56,6 +63,21 @@ class Encoding(BaseModel):
     """What its figures do not show."""
     profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """Who computes this encoding how: a name, and the values of the switches that give it."""
+    misread: ClassVar[tuple[str, ...]] = ()
+    """What a reader may have read elsewhere that is wrong, and what is right: whole sentences."""
+    used_in: ClassVar[tuple[str, ...]] = ()
+    """Released models that use it."""
+    snippet: ClassVar[str]
+    """NumPy code that gives the same numbers, with ``$name`` for the value of a parameter; at most
+    15 lines, its imports and its positions included."""
+    snippet_gives: ClassVar[str]
+    """The attribute of the result that the snippet's variable of the same name must equal."""
+    picture: ClassVar[str] = ""
+    """The figure to look at first, by its id; empty for the first one that accepts the result."""
+    most_positions: ClassVar[int] = 8192
+    """Most positions that a page asks for at once."""
+    is_learned: ClassVar[bool] = False
+    """True where numbers are trained; those shown are then an initialisation."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -83,6 +105,35 @@ class Encoding(BaseModel):
     def starting_values(cls, **known: Any) -> dict[str, Any]:
         """Values to start from beside known ones, where declared defaults would not fit them."""
         return {}
+
+    def encode(self, *args: Any, **kwargs: Any) -> Result:
+        """The result for some positions; each family says what else it takes."""
+        raise NotImplementedError
+
+    def example_positions(self, count: int) -> Array:
+        """About ``count`` positions to show the encoding on: 0 … count-1 unless it says more."""
+        return np.arange(float(count))
+
+    def code(self) -> str:
+        """The snippet with this spec's values in it."""
+        values = {name: repr(value) for name, value in self.model_dump().items()}
+        return Template(self.snippet).substitute(values).strip() + "\n"
+
+    def position_row(self, positions: Any) -> Array:
+        """Positions as one row of finite numbers, each a token that float64 can name.
+
+        Raises ParameterError for anything else.
+        """
+        at = as_positions(positions)
+        if at.ndim != 1:
+            raise ParameterError(f"positions must be one row of numbers; got {at.ndim} axes.")
+        xp = array_namespace(at)
+        if at.shape[0] and float(xp.max(xp.abs(at))) > LARGEST_POSITION:
+            raise ParameterError(
+                f"{self.title}: positions must be at most 2^53 from 0; "
+                f"got {float(xp.max(xp.abs(at)))}."
+            )
+        return at
 
     @classmethod
     def declarations(cls) -> tuple[Declaration, ...]:

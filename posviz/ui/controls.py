@@ -38,7 +38,7 @@ def control(
     if declaration.kind == "choice":
         options = [{"value": value, "label": value} for value in declaration.choices]
         return {**described, "kind": "choice", "choices": options}
-    if declaration.kind == "list":
+    if declaration.kind in ("list", "text"):
         return {**described, "kind": "text"}
     return {**described, **_number(declaration)}
 

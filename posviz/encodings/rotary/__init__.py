@@ -12,14 +12,13 @@ import numpy as np
 from annotated_types import Ge, Gt, Le
 from array_api_compat import array_namespace
 
-from posviz.encodings.base import Encoding
+from posviz.encodings.base import LARGEST_POSITION, Encoding
 from posviz.parameters import Parameter, ParameterError, sentence
 from posviz.results import (
     Array,
     Layout,
     RelativeRotation,
     Rotation,
-    as_positions,
     device_of,
     frozen,
 )
@@ -58,34 +57,76 @@ PartialRotaryFactor = Annotated[
     ),
 ]
 
-_LARGEST_POSITION = 1 << 53
-"""Beyond this float64 no longer tells neighbouring tokens apart."""
+
+LayoutField = Annotated[
+    Layout,
+    Parameter(
+        help="Which two dimensions form a pair; a convention of the trained weights: the two "
+        "give equal logits after one permutation of q and k.",
+    ),
+]
 
 
-class RotaryEncoding(Encoding):
-    """Base of the family: the ladder of frequencies, and how a result is put together.
+class RotaryFamily(Encoding):
+    """Base of everything that rotates pairs: the ladder of frequencies and the layout.
+
+    An encoding that turns queries and keys alike, by position times frequency, is a
+    :class:`RotaryEncoding`; one that does more (two axes, a decay, values) starts here.
+    """
+
+    family: ClassVar[str] = "rotary"
+
+    base: Base = 10000.0
+    head_dim: HeadDim = 128
+    layout: LayoutField = "half_split"
+
+    def check_rules(self) -> None:
+        if self.head_dim % 2:
+            raise ParameterError(
+                f"{self.title}: head_dim must be even, since pairs rotate; got {self.head_dim}."
+            )
+
+    @property
+    def rotary_dim(self) -> int:
+        """Dimensions that rotate."""
+        return self.head_dim
+
+    @property
+    def pairs(self) -> int:
+        return self.rotary_dim // 2
+
+    def ladder(self, base: float, *, xp: Any = np, device: Any = None) -> Array:
+        """b^(-2i/d) for i = 0 … pairs-1, float64: (pairs,) radians per token."""
+        exponent = xp.arange(0, self.rotary_dim, 2, dtype=xp.float64, device=device)
+        return base ** (-exponent / self.rotary_dim)
+
+    def shared(self, at: Array, frequencies: Array) -> dict[str, Any]:
+        """What every rotary result is made of, for positions and their frequencies."""
+        xp = array_namespace(at)
+        return {
+            "positions": frozen(xp.asarray(at, copy=True)),
+            "inv_freq": frozen(xp.astype(frequencies, at.dtype)),
+            "attention_factor": 1.0,
+            "head_dim": self.head_dim,
+            "rotary_dim": 2 * frequencies.shape[0],
+            "layout": self.layout,
+        }
+
+
+class RotaryEncoding(RotaryFamily):
+    """Rotary encodings along one axis, queries and keys alike: frequencies, factors, distances.
 
     A subclass overrides one or more of :meth:`frequencies`, :meth:`magnitude`,
     :meth:`softmax_magnitude`, :meth:`relative_distance` and :meth:`query_scale`. Each is a pure
     function of the spec and of ``length``, the number of tokens that the model runs at.
     """
 
-    family: ClassVar[str] = "rotary"
     rope_types: ClassVar[tuple[str, ...]] = ()
     """Values of rope_type in a model's configuration that mean this encoding."""
     remaps_distance: ClassVar[bool] = False
     """True where the distance itself changes, so that q and k cannot be rotated one by one."""
 
-    base: Base = 10000.0
-    head_dim: HeadDim = 128
     partial_rotary_factor: PartialRotaryFactor = 1.0
-    layout: Annotated[
-        Layout,
-        Parameter(
-            help="Which two dimensions form a pair; a convention of the trained weights: the two "
-            "give equal logits after one permutation of q and k.",
-        ),
-    ] = "half_split"
 
     def check_rules(self) -> None:
         if self.rotary_dim < 2 or self.rotary_dim % 2 or not self.rotating_pairs:
@@ -108,20 +149,11 @@ class RotaryEncoding(Encoding):
         return int(self.head_dim * share)
 
     @property
-    def pairs(self) -> int:
-        return self.rotary_dim // 2
-
-    @property
     def rotating_pairs(self) -> int:
         """Pairs whose frequency is not 0 in the trained model."""
         if self.is_proportional:
             return int(self.head_dim * self.partial_rotary_factor / 2)
         return self.pairs
-
-    def ladder(self, base: float, *, xp: Any = np, device: Any = None) -> Array:
-        """b^(-2i/d) for i = 0 … pairs-1, float64: (pairs,) radians per token."""
-        exponent = xp.arange(0, self.rotary_dim, 2, dtype=xp.float64, device=device)
-        return base ** (-exponent / self.rotary_dim)
 
     def trained_frequencies(self, *, xp: Any = np, device: Any = None) -> Array:
         """What the model was trained with, before any extension: (pairs,) radians per token."""
@@ -170,22 +202,15 @@ class RotaryEncoding(Encoding):
         ParameterError : positions that are not finite numbers in one row or are beyond 2^53, or a
             length below 1.
         """
-        at = as_positions(positions)
-        if at.ndim != 1:
-            raise ParameterError(f"positions must be one row of numbers; got {at.ndim} axes.")
+        at = self.position_row(positions)
         context = self.context_length(at, length)
         xp = array_namespace(at)
         frequencies = self.frequencies(context, xp=xp, device=device_of(at))
         scale = self.query_scale(at, context)
-        shared: dict[str, Any] = {
-            "positions": frozen(xp.asarray(at, copy=True)),
-            "inv_freq": frozen(xp.astype(frequencies, at.dtype)),
+        shared = self.shared(at, frequencies) | {
             "attention_factor": self.magnitude(context),
             "softmax_factor": self.softmax_magnitude(context),
             "query_scale": None if scale is None else frozen(scale),
-            "head_dim": self.head_dim,
-            "rotary_dim": 2 * frequencies.shape[0],
-            "layout": self.layout,
         }
         if not self.remaps_distance:
             return Rotation(**shared)
@@ -195,15 +220,10 @@ class RotaryEncoding(Encoding):
     def context_length(self, positions: Array, length: int | None) -> int:
         """The length to run at: the given one, or the last position + 1."""
         xp = array_namespace(positions)
-        if positions.shape[0] and float(xp.max(xp.abs(positions))) > _LARGEST_POSITION:
-            raise ParameterError(
-                f"{self.title}: positions must be at most 2^53 from 0; "
-                f"got {float(xp.max(xp.abs(positions)))}."
-            )
         if length is None:
             return 1 + max(0, int(xp.max(positions))) if positions.shape[0] else 1
         is_whole = isinstance(length, int | np.integer) and not isinstance(length, bool)
-        if not is_whole or not 1 <= length <= _LARGEST_POSITION + 1:
+        if not is_whole or not 1 <= length <= LARGEST_POSITION + 1:
             allowed = "a whole number of at least 1 and at most 2^53 + 1"
             raise ParameterError(sentence(self.title, "length", allowed, length))
         return int(length)

@@ -1,64 +1,24 @@
-"""What an encoding gives for some positions: arrays with named axes.
-
-Arrays come back in the kind they were asked in: NumPy positions give read-only NumPy arrays, torch
-positions give torch tensors on the same device. Nothing here knows which encoding it came from.
-"""
+"""Rotary results: an angle per position and pair."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal
 
-import numpy as np
-from array_api_compat import array_namespace, is_numpy_array
-from array_api_compat import device as device_of
+from array_api_compat import array_namespace
 
-from posviz.parameters import ParameterError
-
-Array: TypeAlias = Any
-"""An array of any namespace that array-api-compat knows (NumPy, torch, …)."""
+from posviz.results.arrays import Array, Result, frozen
 
 Layout = Literal["half_split", "interleaved"]
 
 
-def as_positions(values: Any) -> Array:
-    """Positions as a floating array: arrays keep their kind, plain numbers become float64 NumPy.
-
-    Raises ParameterError when a position is not a finite number.
-    """
-    array = values if hasattr(values, "dtype") and not np.isscalar(values) else _from_plain(values)
-    xp = array_namespace(array)
-    if not xp.isdtype(array.dtype, "real floating"):
-        if not xp.isdtype(array.dtype, "integral"):
-            raise ParameterError(f"positions must be numbers; got {array.dtype} values.")
-        array = xp.astype(array, xp.float64)
-    if not bool(xp.all(xp.isfinite(array))):
-        raise ParameterError("positions must be finite numbers; got NaN or infinity.")
-    return array
-
-
-def _from_plain(values: Any) -> Array:
-    try:
-        return np.asarray(values)
-    except ValueError:
-        raise ParameterError(f"positions must be a list of numbers; got {values!r}.") from None
-
-
-def frozen(array: Array) -> Array:
-    """Mark a NumPy array read-only, so that no reader can change what another one sees."""
-    if is_numpy_array(array):
-        array.setflags(write=False)
-    return array
-
-
 @dataclass(frozen=True, kw_only=True)
-class RotaryResult:
+class RotaryResult(Result):
     """What all rotary results have.
 
     Attributes
     ----------
-    positions : (positions,) tokens.
     inv_freq : (pairs,) radians per token; pair 0 is the fastest; 0 means "not rotated".
     attention_factor : multiplies cos and sin, hence q·k of the rotated part by its square.
     softmax_factor : multiplies every logit (DeepSeek puts its correction here).
@@ -67,7 +27,6 @@ class RotaryResult:
     layout : which two dimensions form pair i: (i, i + rotary_dim/2) or (2i, 2i+1).
     """
 
-    positions: Array
     inv_freq: Array
     attention_factor: float
     head_dim: int
@@ -110,6 +69,85 @@ class Rotation(RotaryResult):
         """
         cos, sin = self.cos, self.sin
         return rotate_pairs(vectors, cos, sin, self.rotary_dim, self.layout)
+
+    def rotate_queries(self, vectors: Array) -> Array:
+        """What the logit takes of the queries; the same as :meth:`rotate` unless sides differ."""
+        return self.rotate(vectors)
+
+    def rotate_keys(self, vectors: Array) -> Array:
+        """What the logit takes of the keys; the same as :meth:`rotate` unless sides differ."""
+        return self.rotate(vectors)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScaledRotation(Rotation):
+    """A rotation that also scales each pair, queries one way and keys the other (xPos).
+
+    Attributes
+    ----------
+    query_gain, key_gain : (positions, pairs) factors on the rotated pairs.
+    decay : (pairs,) what a pair keeps over one token of distance: query_gain at m times key_gain at
+        n is decay to the power m - n.
+    """
+
+    query_gain: Array
+    key_gain: Array
+    decay: Array
+
+    def rotate_queries(self, vectors: Array) -> Array:
+        return self._scaled(vectors, self.query_gain)
+
+    def rotate_keys(self, vectors: Array) -> Array:
+        return self._scaled(vectors, self.key_gain)
+
+    def _scaled(self, vectors: Array, gain: Array) -> Array:
+        cos, sin = self.cos * gain, self.sin * gain
+        return rotate_pairs(vectors, cos, sin, self.rotary_dim, self.layout)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AxialRotation(Rotation):
+    """A rotation by several coordinates: rows and columns, or time, height and width.
+
+    Attributes
+    ----------
+    coordinates : (positions, axes) where each token stands.
+    axis_names : a name for each axis.
+    axis_freq : (axes, pairs) radians per step along an axis; inv_freq is its length over the axes.
+    """
+
+    coordinates: Array
+    axis_names: tuple[str, ...]
+    axis_freq: Array
+
+    @property
+    def angles(self) -> Array:
+        """(positions, pairs) radians, summed over the axes."""
+        xp = array_namespace(self.coordinates)
+        return frozen(xp.matmul(self.coordinates, self.axis_freq))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValueRotation(Rotation):
+    """A rotation of the values too: the output sees each value turned by its distance.
+
+    Attributes
+    ----------
+    rotates_scores : whether queries and keys are rotated as well.
+    """
+
+    rotates_scores: bool
+
+    def rotate_queries(self, vectors: Array) -> Array:
+        return self.rotate(vectors) if self.rotates_scores else vectors
+
+    def rotate_keys(self, vectors: Array) -> Array:
+        return self.rotate(vectors) if self.rotates_scores else vectors
+
+    def mix(self, weights: Array, values: Array) -> Array:
+        """R_m⁻¹ Σ_n a_mn R_n v_n: (..., queries, head_dim)."""
+        mixed = super().mix(weights, self.rotate(values))
+        return rotate_pairs(mixed, self.cos, -self.sin, self.rotary_dim, self.layout)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,18 +202,3 @@ def rotate_pairs(vectors: Array, cos: Array, sin: Array, rotary_dim: int, layout
         vectors[..., rotary_dim:],
         layout,
     )
-
-
-__all__ = [
-    "Array",
-    "Layout",
-    "RelativeRotation",
-    "Rotation",
-    "as_positions",
-    "device_of",
-    "frozen",
-    "join_pairs",
-    "rotate_pairs",
-    "split_pairs",
-    "wavelengths",
-]

@@ -1,0 +1,106 @@
+"""Biases: a number per head and distance, added to the logits.
+
+The law of the family: a bias is Toeplitz, that is, depends on the distance only, unless the
+encoding says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
+
+from annotated_types import Ge, Le
+from array_api_compat import array_namespace
+
+from posviz.encodings.base import Encoding
+from posviz.parameters import Parameter, ParameterError
+from posviz.results import (
+    Array,
+    AttentionBias,
+    MatrixBias,
+    ToeplitzBias,
+    distances_of,
+    frozen,
+)
+
+Heads = Annotated[
+    int,
+    Ge(1),
+    Le(512),
+    Parameter(help="Number of attention heads.", symbol="H", slider=(1, 32), step=1),
+]
+
+
+class BiasEncoding(Encoding):
+    """Base of the family. A subclass gives :meth:`bias`, or :meth:`matrix` where it is not
+    :attr:`is_toeplitz`."""
+
+    family: ClassVar[str] = "bias"
+
+    heads: Heads = 8
+
+    @property
+    def is_toeplitz(self) -> bool:
+        """Whether the bias depends on the distance only."""
+        return True
+
+    @property
+    def is_causal_only(self) -> bool:
+        """Whether keys after their query must be masked."""
+        return False
+
+    def bias(self, distance: Array, parts: Mapping[str, Array]) -> Array:
+        """The bias at distances query - key of any shape: (heads, *shape)."""
+        raise NotImplementedError
+
+    def matrix(self, query: Array, key: Array, parts: Mapping[str, Array]) -> Array:
+        """The bias for queries (queries, 1) and keys (1, keys): (heads, queries, keys)."""
+        raise NotImplementedError
+
+    def facts(self, result: AttentionBias, parts: Mapping[str, Array]) -> Mapping[str, Any]:
+        """More fields for the result: slopes, staircase, maps, divides_logits, …"""
+        return {}
+
+    def parts(self, parameters: Mapping[str, Any] | None, like: Array) -> dict[str, Array]:
+        """The learned parameters; none here."""
+        if parameters:
+            raise ParameterError(f"{self.title}: there are no learned parameters.")
+        return {}
+
+    def encode(self, positions: Any, *, parameters: Mapping[str, Any] | None = None) -> Any:
+        """The bias between all positions.
+
+        Parameters
+        ----------
+        positions : (positions,) tokens; NumPy, torch, or a list of numbers.
+        parameters : learned numbers by name, where the encoding has some; by default the
+            initialisation drawn with ``seed``.
+
+        Returns
+        -------
+        ToeplitzBias, or MatrixBias where the bias depends on more than the distance.
+
+        Raises
+        ------
+        ParameterError : positions that are not finite numbers in one row, or parameters of other
+            names or shapes than the spec has.
+        """
+        at = self.position_row(positions)
+        xp = array_namespace(at)
+        parts = self.parts(parameters, at)
+        shared: dict[str, Any] = {
+            "positions": frozen(xp.asarray(at, copy=True)),
+            "heads": self.heads,
+            "is_causal_only": self.is_causal_only,
+        }
+        result: AttentionBias
+        if self.is_toeplitz:
+            distances = distances_of(at)
+            by_distance = self.bias(distances, parts)
+            shared |= {"distances": frozen(distances), "by_distance": frozen(by_distance)}
+            result = ToeplitzBias(**shared)
+        else:
+            shared["values"] = frozen(self.matrix(at[:, None], at[None, :], parts))
+            result = MatrixBias(**shared)
+        facts = self.facts(result, parts)
+        return type(result)(**{**shared, **facts}) if facts else result
