@@ -27,6 +27,26 @@ DIVERGING: Final[list[list[Any]]] = [
     [1.0, "#08519C"],
 ]
 """Red below zero, blue above, the page's own ground at zero."""
+SIZE: Final[list[list[Any]]] = [
+    [0.0, {"light": "#FFFFFF", "dark": "#1A1E26"}],
+    [0.35, "#7FB7DB"],
+    [0.7, "#2C6FA8"],
+    [1.0, {"light": "#08264D", "dark": "#D9ECFF"}],
+]
+"""From the page's own ground to full ink."""
+CYCLIC: Final[list[list[Any]]] = [
+    [0.0, "#3B2F5C"],
+    [0.25, "#3F8FB8"],
+    [0.5, "#E8E2D0"],
+    [0.75, "#C96A4B"],
+    [1.0, "#3B2F5C"],
+]
+"""The same ink at both ends: an angle of -π is one of π."""
+COLOURS: Final[dict[str, list[list[Any]]]] = {
+    "signed": DIVERGING,
+    "size": SIZE,
+    "cyclic": CYCLIC,
+}
 TRAINED_ARC: Final[Ink] = {"light": "rgba(0,121,90,0.45)", "dark": "rgba(63,207,164,0.45)"}
 REFERENCE: Final[Ink] = {"light": "#3C4149", "dark": "#D5D9E0"}
 BANDS: Final[dict[str, Ink]] = {

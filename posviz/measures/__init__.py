@@ -4,6 +4,7 @@ Nothing here knows which encoding it measures; a measure asks a spec for its fre
 factors, and the distance that its rotation sees.
 """
 
+from posviz.measures.blocks import BlockMeans, block_means
 from posviz.measures.bounds import covering_base, critical_dimension, decay_bound
 from posviz.measures.decay import (
     ScoreDecay,
@@ -23,6 +24,7 @@ from posviz.measures.thinning import thin
 
 __all__ = [
     "BANDS",
+    "BlockMeans",
     "Clock",
     "Needle",
     "ProfileDifference",
@@ -31,6 +33,7 @@ __all__ = [
     "ShortRangeCost",
     "Spectrum",
     "Temperature",
+    "block_means",
     "clock",
     "cos_mean",
     "cos_mean_at",
