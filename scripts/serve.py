@@ -72,7 +72,7 @@ def warm_up(port: int) -> None:
     import pandas  # noqa: F401
     import plotly.graph_objects  # noqa: F401
 
-    import posviz.ui.context_extension.live_answer  # noqa: F401
+    import posviz.ui.context_extension.board  # noqa: F401
     from posviz import catalog, configs
 
     catalog()

@@ -55,7 +55,8 @@ def one_value(declaration: Declaration, pairs: int) -> st.SearchStrategy[Any]:
             assert numbers is not None
             values = numbers
         case "list":
-            items = st.one_of(st.floats(0.5, 64.0), st.sampled_from(_inner_ends(declaration)))
+            ends = _inner_ends(declaration)
+            items = st.one_of(st.floats(max(0.5, ends[0]), 64.0), st.sampled_from(ends))
             values = st.lists(items, min_size=pairs, max_size=pairs).map(tuple)
     return st.one_of(st.none(), values) if declaration.optional else values
 

@@ -10,9 +10,15 @@ import pytest
 
 import posviz
 from posviz import ParameterError
-from posviz.attention import logits, weights
+from posviz.attention import logits, output, weights
 from posviz.encodings.rotary import RotaryEncoding
-from posviz.results import RelativeRotation, Rotation
+from posviz.results import (
+    AttentionTerms,
+    RelativeRotation,
+    Rotation,
+    ScaledRotation,
+    ValueRotation,
+)
 
 
 def written_out(spec: Any, result: Any, q: np.ndarray, k: np.ndarray) -> np.ndarray:
@@ -141,3 +147,115 @@ def test_every_rotary_encoding_has_logits() -> None:
             spec = encoding()
             q = np.ones((3, spec.head_dim))
             assert logits(spec.encode([0, 1, 2]), q, q).shape == (3, 3)
+
+
+HEADS = np.random.default_rng(11).standard_normal((3, 2, 5, 8))
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    raised = np.exp(scores)
+    return np.asarray(raised / raised.sum(axis=-1, keepdims=True))
+
+
+@pytest.mark.parametrize(
+    ("link", "divisor"),
+    [("t5?heads=2", 1.0), ("t5?heads=2&divides_logits=true", math.sqrt(8))],
+)
+def test_a_bias_is_added_to_logits_that_are_divided_or_not(link: str, divisor: float) -> None:
+    q, k, v = HEADS
+    result: Any = posviz.parse(link).encode(range(5))
+    expected = q @ np.swapaxes(k, -1, -2) / divisor + result.matrix
+    np.testing.assert_allclose(logits(result, q, k), expected, rtol=1e-13)
+    np.testing.assert_allclose(output(result, q, k, v), softmax(expected) @ v, rtol=1e-12)
+    given = q @ np.swapaxes(k, -1, -2) * 0.25 + result.matrix
+    np.testing.assert_allclose(logits(result, q, k, scale=0.25), given, rtol=1e-13)
+
+
+def test_a_causal_bias_masks_later_positions_unasked_and_any_other_when_asked() -> None:
+    q, k, _ = HEADS
+    at = [4, 0, 1, 2, 3]
+    seen = np.asarray(at)[:, None] >= np.asarray(at)
+    for link, asked in (("alibi?heads=2", False), ("t5?heads=2", True)):
+        masked = weights(posviz.parse(link).encode(at), q, k, is_causal=asked)
+        np.testing.assert_array_equal(masked > 0, np.broadcast_to(seen, masked.shape))
+    free = weights(posviz.parse("t5?heads=2").encode(at), q, k)
+    assert (free > 0).all()
+
+
+def test_queries_without_a_head_axis_are_those_of_every_head() -> None:
+    q, k = HEADS[0, 0], HEADS[1, 0]
+    result = posviz.parse("alibi?heads=2").encode(range(5))
+    both = logits(result, np.stack((q, q)), np.stack((k, k)))
+    np.testing.assert_array_equal(logits(result, q, k), both)
+    np.testing.assert_array_equal(logits(result, q[None], k[None]), both)
+
+
+def test_terms_are_the_logits_of_their_own_queries_and_keys() -> None:
+    terms = {"content": HEADS[0, :, :, :5], "position": HEADS[1, :, :, :5]}
+    result = AttentionTerms(
+        positions=np.arange(5.0),
+        terms=terms,
+        is_causal_only=True,
+        value_rows=np.asarray([[1.0] * 8, [-1.0] * 8]),
+        value_index=np.tril(np.ones((5, 5), dtype=int)),
+    )
+    summed = np.where(np.tril(np.ones((5, 5))) > 0, sum(terms.values()), -np.inf)
+    np.testing.assert_array_equal(logits(result), summed)
+    # Row 1 of the values' rows is added wherever a key is seen: -1 in all.
+    values = HEADS[2]
+    expected = softmax(summed) @ values - 1
+    np.testing.assert_allclose(output(result, None, None, values), expected, rtol=1e-11)
+
+
+def test_sides_that_rotate_apart_and_rotated_values_are_used() -> None:
+    facts: dict[str, Any] = {
+        "positions": np.arange(5.0),
+        "inv_freq": np.asarray([1.0, 0.5, 0.25, 0.125]),
+        "attention_factor": 1.0,
+        "head_dim": 8,
+        "rotary_dim": 8,
+        "layout": "half_split",
+    }
+    q, k, v = HEADS
+    gain = 0.9 ** np.arange(5.0)[:, None] * np.ones(4)
+    scaled = ScaledRotation(query_gain=gain, key_gain=1 / gain, decay=np.full(4, 0.9), **facts)
+    plain = logits(Rotation(**facts), q, k)
+    distance = np.arange(5.0)[:, None] - np.arange(5.0)
+    np.testing.assert_allclose(logits(scaled, q, k), plain * 0.9**distance, rtol=1e-12)
+    turned = ValueRotation(rotates_scores=False, **facts)
+    unturned = q @ np.swapaxes(k, -1, -2) / math.sqrt(8)
+    np.testing.assert_allclose(logits(turned, q, k), unturned, rtol=1e-12)
+    mixed = turned.mix(softmax(unturned), v)
+    np.testing.assert_allclose(output(turned, q, k, v), mixed, rtol=1e-11)
+    assert np.abs(mixed - softmax(unturned) @ v).max() > 0.1
+
+
+def problem(call: Any, *args: Any, **given: Any) -> str:
+    with pytest.raises(ParameterError) as caught:
+        call(*args, **given)
+    return str(caught.value)
+
+
+def test_what_attention_cannot_use_is_named() -> None:
+    q, k, v = HEADS
+    bias = posviz.parse("alibi?heads=3").encode(range(5))
+    assert problem(logits, bias, q, k) == (
+        "attention: queries must have 3 heads, one for all, or no head axis, before their "
+        "positions; got (2, 5, 8)."
+    )
+    assert problem(logits, bias) == "attention: queries and keys must be given for this result."
+    assert problem(logits, bias, q[0], k[0, :, :4]) == (
+        "attention: keys must have the axes (…, 5 positions, 8 head dimensions); got (5, 4)."
+    )
+    assert problem(output, bias, q[0], k[0], v[0, :3]) == (
+        "attention: values must have the axes (…, 5 positions, head dimensions); got (3, 8)."
+    )
+    table = posviz.parse("sinusoidal?model_dim=8").encode(range(5))
+    assert problem(logits, table, q, k) == (
+        "attention: the vectors of a position table are added before the projections, so queries "
+        "and keys made from that input already hold them."
+    )
+    terms = AttentionTerms(positions=np.arange(5.0), terms={"content": q[:, :, :5]})
+    assert problem(logits, terms, scale=2.0) == (
+        "attention: scale must be left out for terms, which have theirs; got 2.0."
+    )

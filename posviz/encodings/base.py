@@ -114,6 +114,10 @@ class Encoding(BaseModel):
         """About ``count`` positions to show the encoding on: 0 … count-1 unless it says more."""
         return np.arange(float(count))
 
+    def caution(self) -> str:
+        """What a reader must know before trusting the numbers; empty for most encodings."""
+        return ""
+
     def code(self) -> str:
         """The snippet with this spec's values in it."""
         values = {name: repr(value) for name, value in self.model_dump().items()}

@@ -41,6 +41,12 @@ class LearnedParts(Encoding):
         """What :meth:`encode` uses when it is given no parameters."""
         return dict(self.initial(np.random.default_rng(self.seed)))
 
+    def caution(self) -> str:
+        return (
+            f"These numbers are learned. What is shown is an initialisation drawn with the seed "
+            f"{self.seed}, not a trained model."
+        )
+
     def parts(self, parameters: Mapping[str, Any] | None, like: Array) -> dict[str, Array]:
         """The parameters as arrays of the kind and type of ``like``.
 

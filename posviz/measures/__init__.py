@@ -19,18 +19,30 @@ from posviz.measures.pairs import BANDS, Spectrum, spectrum
 from posviz.measures.profiles import ProfileDifference, profile_difference
 from posviz.measures.rotating_pair import Clock, clock
 from posviz.measures.score_map import ScoreMap, score_map
+from posviz.measures.similarity import (
+    Features,
+    SimilarityMap,
+    SimilarityProfile,
+    features,
+    similarity_map,
+    similarity_profile,
+)
 from posviz.measures.split_angle import cos_mean, cos_mean_at, direct_cos_mean
 from posviz.measures.thinning import thin
+from posviz.measures.weight_rows import position_logits, softmax_rows
 
 __all__ = [
     "BANDS",
     "BlockMeans",
     "Clock",
+    "Features",
     "Needle",
     "ProfileDifference",
     "ScoreDecay",
     "ScoreMap",
     "ShortRangeCost",
+    "SimilarityMap",
+    "SimilarityProfile",
     "Spectrum",
     "Temperature",
     "block_means",
@@ -41,13 +53,18 @@ __all__ = [
     "critical_dimension",
     "decay_bound",
     "direct_cos_mean",
+    "features",
     "first_negative",
     "logit_gain",
     "needle_weight",
+    "position_logits",
     "profile_difference",
     "score_decay",
     "score_map",
     "short_range_cost",
+    "similarity_map",
+    "similarity_profile",
+    "softmax_rows",
     "spectrum",
     "temperature",
     "thin",

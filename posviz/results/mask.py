@@ -38,3 +38,8 @@ class AttentionMask(Result):
 @dataclass(frozen=True, kw_only=True)
 class Schedule(Result):
     """A training recipe over time; the positions are training steps, its curves the recipe."""
+
+    @property
+    def window(self) -> Array:
+        """(positions,) the curve of that name: tokens in a training sequence at each step."""
+        return self.curves["window"]

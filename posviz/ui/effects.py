@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
-from typing import Any
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
+from typing import Any, TypeVar
 
 import numpy as np
 
 from posviz.catalog import link, parse
+from posviz.encodings.base import Encoding
 from posviz.encodings.rotary import RotaryEncoding
 from posviz.parameters import Declaration, ParameterError
+from posviz.results import Staircase
 
+E = TypeVar("E", bound=Encoding)
 _PROBES = 33
 
 
@@ -28,23 +33,68 @@ def _inert(text: str, length: int) -> frozenset[str]:
     return frozenset(
         declaration.name
         for declaration in spec.declarations()
-        if _changes_nothing(spec, declaration, length, reference)
+        if _changes_nothing(spec, declaration, lambda other: _fingerprint(other, length), reference)
+    )
+
+
+def inert_in_result(spec: Encoding, count: int) -> frozenset[str]:
+    """Names of the spec's parameters whose every other value gives the same result.
+
+    Looked for among at most 128 positions, since matrices are worked out for every alternative.
+    """
+    return _inert_in_result(link(spec), min(count, 128))
+
+
+@functools.lru_cache(maxsize=512)
+def _inert_in_result(text: str, count: int) -> frozenset[str]:
+    spec = parse(text)
+    reference = _print_of_result(spec, count)
+    return frozenset(
+        declaration.name
+        for declaration in spec.declarations()
+        if _changes_nothing(
+            spec, declaration, lambda other: _print_of_result(other, count), reference
+        )
     )
 
 
 def _changes_nothing(
-    spec: RotaryEncoding, declaration: Declaration, length: int, reference: bytes
+    spec: E, declaration: Declaration, fingerprint: Callable[[E], bytes], reference: bytes
 ) -> bool:
     tried = 0
     for value in _alternatives(declaration, getattr(spec, declaration.name)):
         try:
-            other = spec.with_values(**{declaration.name: value})
+            other = fingerprint(spec.with_values(**{declaration.name: value}))
         except ParameterError:
             continue  # forbidden next to the other values; another alternative may be allowed
         tried += 1
-        if _fingerprint(other, length) != reference:
+        if other != reference:
             return False
     return tried > 0
+
+
+def _print_of_result(spec: Encoding, count: int) -> bytes:
+    """Everything that a picture of the spec's result can depend on, as bytes."""
+    result = spec.encode(spec.example_positions(count))
+    parts: list[bytes] = []
+    for field in fields(result):
+        parts.append(field.name.encode())
+        _add_print(parts, getattr(result, field.name))
+    return hashlib.blake2b(b"|".join(parts)).digest()
+
+
+def _add_print(parts: list[bytes], value: Any) -> None:
+    if isinstance(value, np.ndarray):
+        parts.append(repr(value.shape).encode() + value.tobytes())
+    elif isinstance(value, Mapping):
+        for name, part in value.items():
+            parts.append(name.encode())
+            _add_print(parts, part)
+    elif isinstance(value, Staircase):
+        _add_print(parts, value.distances)
+        _add_print(parts, value.buckets)
+    else:
+        parts.append(repr(value).encode())
 
 
 def _alternatives(declaration: Declaration, current: Any) -> Iterator[Any]:
@@ -53,7 +103,13 @@ def _alternatives(declaration: Declaration, current: Any) -> Iterator[Any]:
         yield not current
     elif declaration.kind == "choice":
         yield from (choice for choice in declaration.choices if choice != current)
-    elif declaration.kind != "list" and declaration.parameter.slider is not None:
+    elif declaration.kind == "text":
+        yield current[::-1]
+        yield f"a {current}"[: declaration.longest]
+    elif declaration.kind == "list":
+        yield (*(current or ()), 1.0)
+        yield tuple(reversed(current or ()))
+    elif declaration.parameter.slider is not None:
         low, high = declaration.parameter.slider
         for value in (low, (low + high) / 2, high):
             typed = int(value) if declaration.kind == "integer" else float(value)

@@ -12,6 +12,9 @@ import streamlit as st
 
 PAGES = {
     "app.py": "Home",
+    "pages/explore.py": "Explore",
+    "pages/compare.py": "Compare",
+    "pages/catalog.py": "Catalog",
     "pages/context_extension.py": "Context extension",
 }
 

@@ -8,6 +8,7 @@ of the new values when the control comes to rest.
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
 import socket
 from collections.abc import Mapping
@@ -30,12 +31,24 @@ _OPTIONAL_TEXTS = ("layer", "epoch", "controls_key", "texts_key")
 _slots = asyncio.Semaphore(MOST_AT_ONCE)
 
 
+_DESKS = {
+    "context_extension": "posviz.ui.context_extension.board",
+    "explore": "posviz.ui.results_board.explore",
+    "compare": "posviz.ui.results_board.compare",
+}
+"""Page to the module whose LIVE_DESK answers for it, read when the first question comes: the server
+listens before the parts of the pages are imported, and nobody asks before a page was shown."""
+
+
 def routes() -> list[Route]:
     """What the app adds to Streamlit's routes."""
-    return [Route("/posviz/context_extension", _context_extension, methods=["POST"])]
+    return [Route("/posviz/{page}", _asked, methods=["POST"])]
 
 
-async def _context_extension(request: Request) -> Response:
+async def _asked(request: Request) -> Response:
+    page = request.path_params["page"]
+    if page not in _DESKS:
+        return PlainTextResponse("There is no such page.", status_code=404)
     _send_without_delay(request)
     body = b""
     async for chunk in request.stream():
@@ -43,7 +56,7 @@ async def _context_extension(request: Request) -> Response:
         if len(body) > LARGEST_QUESTION:
             return PlainTextResponse("The question is too large.", status_code=413)
     async with _slots:
-        return await run_in_threadpool(_answer, body)
+        return await run_in_threadpool(_answer, page, body)
 
 
 def _send_without_delay(request: Request) -> None:
@@ -59,14 +72,14 @@ def _send_without_delay(request: Request) -> None:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
-def _answer(body: bytes) -> Response:
-    # The server listens before the page's parts are read: nobody asks before a page was shown.
-    from posviz.ui.context_extension.live_answer import live_answer
+def _answer(page: str, body: bytes) -> Response:
+    from posviz.ui.exchange import live_answer
     from posviz.ui.live.packet import pack
 
+    desk = importlib.import_module(_DESKS[page]).LIVE_DESK
     try:
         question = _question(body)
-        reply = live_answer(question)
+        reply = live_answer(desk, question)
     except ValueError as error:
         sentence = str(error).rstrip(".")
         return PlainTextResponse(f"This question cannot be answered: {sentence}.", status_code=400)

@@ -86,8 +86,11 @@ class BiasEncoding(Encoding):
             names or shapes than the spec has.
         """
         at = self.position_row(positions)
+        return self.built(at, self.parts(parameters, at))
+
+    def built(self, at: Array, parts: Mapping[str, Array]) -> Any:
+        """The result for positions and learned parameters that are ready."""
         xp = array_namespace(at)
-        parts = self.parts(parameters, at)
         shared: dict[str, Any] = {
             "positions": frozen(xp.asarray(at, copy=True)),
             "heads": self.heads,
@@ -104,3 +107,38 @@ class BiasEncoding(Encoding):
             result = MatrixBias(**shared)
         facts = self.facts(result, parts)
         return type(result)(**{**shared, **facts}) if facts else result
+
+
+class CountedDistanceBias(BiasEncoding):
+    """Base of biases of how far a key is behind the query, or of |δ| in both directions."""
+
+    bidirectional: Annotated[
+        bool,
+        Parameter(
+            help="Whether keys after the query get the bias of |δ|, as in an encoder; else they "
+            "are masked, and the numbers there are those of distance 0."
+        ),
+    ] = False
+
+    @property
+    def is_causal_only(self) -> bool:
+        return not self.bidirectional
+
+    def counted(self, distance: Array) -> Array:
+        """|δ| in both directions, else δ from 0 on."""
+        xp = array_namespace(distance)
+        if self.bidirectional:
+            return xp.abs(distance)
+        return xp.where(distance > 0, distance, xp.zeros_like(distance))
+
+
+def per_head(numbers: Array, distance: Array) -> Array:
+    """(heads,) numbers with an axis of length 1 for each axis of the distances."""
+    return array_namespace(numbers).reshape(numbers, (-1,) + (1,) * len(distance.shape))
+
+
+def looked_up(table: Array, index: Array) -> Array:
+    """Rows of a table (rows, heads) at whole numbers of any shape: (heads, *shape)."""
+    xp = array_namespace(table)
+    rows = xp.take(table, xp.reshape(index, (-1,)), axis=0)
+    return xp.reshape(xp.matrix_transpose(rows), (table.shape[1], *index.shape))

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from annotated_types import Gt, Le
+import numpy as np
+from annotated_types import Ge, Gt, Le
 from array_api_compat import array_namespace
 
 from posviz.encodings.base import Source
-from posviz.encodings.bias import BiasEncoding
+from posviz.encodings.bias import BiasEncoding, per_head
 from posviz.encodings.slopes import alibi_slopes
-from posviz.parameters import Parameter
+from posviz.parameters import Parameter, ParameterError
 from posviz.results import Array, AttentionBias, device_of, frozen
 
 
@@ -28,7 +29,7 @@ class Alibi(BiasEncoding):
             year=2021,
             arxiv="2108.12409",
             place="section 3",
-            code="transformers 5.24.0 (Bloom, MPT, Falcon)",
+            code="transformers 5.24.0 (Bloom, MPT, Falcon); x-transformers 2.31.10",
         ),
     )
     formula: ClassVar[str] = r"B_h(\delta) = -m_h\, \delta,\quad m_h = 2^{-Mh/H}"
@@ -41,17 +42,22 @@ class Alibi(BiasEncoding):
     )
     misread: ClassVar[tuple[str, ...]] = (
         "You may have read that the slopes are 1/2, 1/4, 1/8, …: that holds for 8 heads only. For "
-        "16 heads they are 0.707, 0.5, 0.354, …",
+        "16 heads they are 0.707, 0.5, 0.354, …, and a number of heads that is no power of two "
+        "takes slopes from two of these rows.",
+        "You may have read that the bias falls with |δ| on both sides. The paper's attention is "
+        "causal, so keys after the query are masked; the symmetric form is what other libraries "
+        "made of it for encoders.",
     )
     used_in: ClassVar[tuple[str, ...]] = ("BLOOM", "MPT", "Falcon-RW")
     snippet: ClassVar[str] = """
 import numpy as np
 positions = np.arange(16.0)
 H, M, form, scale = $heads, $largest_exponent, $form, $slope_scale
-lower = 2 ** int(np.log2(H))
+n = $biased_heads or H
+lower = 2 ** int(np.log2(n))
 steps = np.arange(1, lower + 1) / lower
-steps = np.concatenate((steps, np.arange(1, 2 * (H - lower), 2) / (2 * lower)))
-slopes = scale * 2.0 ** (-M * steps)
+steps = np.concatenate((steps, np.arange(1, 2 * (n - lower), 2) / (2 * lower)))
+slopes = np.pad(scale * 2.0 ** (-M * steps), (0, H - n))
 distance = positions[:, None] - positions[None, :]
 if form == "symmetric":
     distance = np.abs(distance)
@@ -90,12 +96,31 @@ matrix = -slopes[:, None, None] * distance
             scale="log",
         ),
     ] = 1.0
+    biased_heads: Annotated[
+        int | None,
+        Ge(1),
+        Le(512),
+        Parameter(
+            help="How many heads get a slope, as if there were only these; the others have no "
+            "bias. Left out: all heads (x-transformers, NeMo).",
+            slider=(1, 32),
+            step=1,
+        ),
+    ] = None
     profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "paper, MPT": {"form": "causal", "slope_scale": 1.0},
         "Bloom": {"form": "key_only", "slope_scale": 1.0},
         "Falcon (head_dim 64)": {"form": "key_only", "slope_scale": 0.125},
         "BiPE (between segments)": {"form": "key_only", "slope_scale": 96.0},
     }
+
+    def check_rules(self) -> None:
+        super().check_rules()
+        if self.biased_heads is not None and self.biased_heads > self.heads:
+            raise ParameterError(
+                f"{self.title}: biased_heads must be at most heads, which is {self.heads}; "
+                f"got {self.biased_heads}."
+            )
 
     @property
     def is_toeplitz(self) -> bool:
@@ -107,17 +132,21 @@ matrix = -slopes[:, None, None] * distance
 
     def slopes(self, like: Array) -> Array:
         """(heads,) of the kind and type of ``like``."""
-        values = self.slope_scale * alibi_slopes(self.heads, self.largest_exponent)
+        sloped = self.biased_heads or self.heads
+        values = self.slope_scale * alibi_slopes(sloped, self.largest_exponent)
+        values = np.pad(values, (0, self.heads - sloped))
         return array_namespace(like).asarray(values, dtype=like.dtype, device=device_of(like))
 
     def bias(self, distance: Array, parts: Mapping[str, Array]) -> Array:
         xp = array_namespace(distance)
         counted = xp.abs(distance) if self.form == "symmetric" else distance
-        return -self.slopes(distance)[(...,) + (None,) * distance.ndim] * counted[None, ...]
+        return -per_head(self.slopes(distance), distance) * counted
 
     def matrix(self, query: Array, key: Array, parts: Mapping[str, Array]) -> Array:
-        xp = array_namespace(query)
-        return self.bias(xp.broadcast_to(-key, (query.shape[0], key.shape[1])), parts)
+        # One row for all queries, and no copy of it for each.
+        row = self.bias(-key, parts)
+        shape = (self.heads, query.shape[0], key.shape[1])
+        return array_namespace(query).broadcast_to(row, shape)
 
     def facts(self, result: AttentionBias, parts: Mapping[str, Array]) -> Mapping[str, Any]:
         return {"slopes": frozen(self.slopes(result.positions))}

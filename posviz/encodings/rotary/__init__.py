@@ -67,6 +67,24 @@ LayoutField = Annotated[
 ]
 
 
+SNIPPET = """
+import numpy as np
+positions = np.arange(16.0)
+d = int($head_dim * $partial_rotary_factor)
+f = $base ** (-np.arange(0, d, 2) / d)
+"""
+"""How a snippet starts: positions, and the trained frequencies of the d rotary dimensions."""
+SNIPPET_AT_LENGTH = """
+import numpy as np
+L = $original_max_position_embeddings
+positions = np.array([0.0, 1.0, L - 1, 2 * L - 1])
+length = positions[-1] + 1
+b, d = $base, int($head_dim * $partial_rotary_factor)
+f = b ** (-np.arange(0, d, 2) / d)
+"""
+"""The same for a method that depends on the length it runs at."""
+
+
 class RotaryFamily(Encoding):
     """Base of everything that rotates pairs: the ladder of frequencies and the layout.
 
@@ -83,7 +101,8 @@ class RotaryFamily(Encoding):
     def check_rules(self) -> None:
         if self.head_dim % 2:
             raise ParameterError(
-                f"{self.title}: head_dim must be even, since pairs rotate; got {self.head_dim}."
+                f"{self.title}: head_dim must be even, since every layout joins dimensions in "
+                f"pairs; got head_dim {self.head_dim}."
             )
 
     @property
@@ -111,6 +130,17 @@ class RotaryFamily(Encoding):
             "rotary_dim": 2 * frequencies.shape[0],
             "layout": self.layout,
         }
+
+    def context_length(self, positions: Array, length: int | None) -> int:
+        """The length to run at: the given one, or the last position + 1."""
+        xp = array_namespace(positions)
+        if length is None:
+            return 1 + max(0, int(xp.max(positions))) if positions.shape[0] else 1
+        is_whole = isinstance(length, int | np.integer) and not isinstance(length, bool)
+        if not is_whole or not 1 <= length <= LARGEST_POSITION + 1:
+            allowed = "a whole number of at least 1 and at most 2^53 + 1"
+            raise ParameterError(sentence(self.title, "length", allowed, length))
+        return int(length)
 
 
 class RotaryEncoding(RotaryFamily):
@@ -216,14 +246,3 @@ class RotaryEncoding(RotaryFamily):
             return Rotation(**shared)
         distance = frozen(self.relative_distance(at[:, None], at[None, :]))
         return RelativeRotation(relative_distance=distance, **shared)
-
-    def context_length(self, positions: Array, length: int | None) -> int:
-        """The length to run at: the given one, or the last position + 1."""
-        xp = array_namespace(positions)
-        if length is None:
-            return 1 + max(0, int(xp.max(positions))) if positions.shape[0] else 1
-        is_whole = isinstance(length, int | np.integer) and not isinstance(length, bool)
-        if not is_whole or not 1 <= length <= LARGEST_POSITION + 1:
-            allowed = "a whole number of at least 1 and at most 2^53 + 1"
-            raise ParameterError(sentence(self.title, "length", allowed, length))
-        return int(length)

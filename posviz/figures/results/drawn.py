@@ -30,6 +30,7 @@ class At:
     distance: int = 1
     dimension: int = 0
     head: int = 0
+    part: str = ""
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,8 @@ class Map:
     y_title: str
     z_title: str
     colours: Colours = "signed"
+    limits: tuple[float, float] | None = None
+    """Ends of the colours, where several maps share them; else what the cells need."""
     block: int = 1
     """How many rows and columns of the true matrix a cell is the mean of, at most."""
 
@@ -93,6 +96,12 @@ class ResultFigure:
     slots: Callable[[Result, At], Mapping[str, str]] = field(default=lambda result, at: {})
     order: int = 50
     """Place among the figures of a result, small first."""
+    uses: frozenset[str] = frozenset({"position", "distance", "dimension", "head"})
+    """What of the cursor its content and slots depend on; the rest does not draw it anew."""
+    is_map: bool = False
+    """Whether its content is a map, for every result that it accepts."""
+    parts: Callable[[Result], Sequence[str]] | None = None
+    """Names of the parts of a result that are drawn one by one, each as ``at.part``."""
 
     def __call__(self, result: Result, at: At | None = None) -> Any:
         """A plotly Figure of this result."""
@@ -153,6 +162,9 @@ def limits_of(maps: Sequence[Map]) -> tuple[float, float]:
     joined = np.concatenate([np.ravel(one) for one in finite])
     if maps[0].colours == "cyclic":
         return -np.pi, np.pi
+    given = [one.limits for one in maps if one.limits is not None]
+    if len(given) == len(maps):
+        return min(low for low, _ in given), max(high for _, high in given)
     if not joined.size:
         return -1.0, 1.0
     low, high = float(joined.min()), float(joined.max())

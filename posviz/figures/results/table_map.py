@@ -48,4 +48,6 @@ figure = ResultFigure(
     content=_content,
     slots=_slots,
     order=10,
+    uses=frozenset({"position", "dimension"}),
+    is_map=True,
 )

@@ -138,10 +138,7 @@ def _open(session: Session, source: str, layer_type: str | None = None) -> None:
 
 
 def _take(session: Session, source: str, layer_type: str | None = None) -> None:
-    session.view = checked(first_view(source, model_of(source), layer_type))
-    session.epoch += 1
-    session.problems = []
-    session.refused = ""
+    session.open(checked(first_view(source, model_of(source), layer_type)))
     session.rejected = None
 
 

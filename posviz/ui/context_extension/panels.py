@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,9 +13,9 @@ import numpy as np
 from posviz import figures, measures
 from posviz.catalog import link, parse
 from posviz.encodings.rotary import RotaryEncoding
-from posviz.figures import FigureBuilder, FigureSpec, Series
+from posviz.figures import Series
 from posviz.ui.context_extension.view import Profiles, View
-from posviz.ui.mathml import mathml
+from posviz.ui.panel import Panel, text
 
 UNSCALED = "unscaled RoPE"
 NEEDLE_LENGTHS = 33
@@ -64,39 +64,6 @@ class Scene:
         return [Series(item.label, item.slot, measure(item.spec)) for item in self.methods]
 
 
-@dataclass(frozen=True)
-class Panel:
-    """A figure with what the cursor reads from it."""
-
-    id: str
-    builder: FigureBuilder[Any]
-    cursor: str | None
-    figure: FigureSpec
-    slots: Mapping[str, Any]
-    notes: Sequence[str]
-    lead: str = ""
-    """Whose numbers stand in the formula, where there are several methods."""
-
-    @property
-    def formula(self) -> str:
-        named = rf"\text{{{self.lead}:}}\;" if self.lead else ""
-        return named + self.builder.formula
-
-    def packed(self, key: str) -> dict[str, Any]:
-        """The panel as the board reads it."""
-        return {
-            "id": self.id,
-            "key": key,
-            "title": self.builder.title,
-            "figure": {"data": self.figure.data, "layout": self.figure.layout},
-            "cursor": self.cursor,
-            "formula": {"mathml": mathml(self.formula), "slots": dict(self.slots)},
-            "help": self.builder.help,
-            "limits": self.builder.limits,
-            "notes": list(self.notes),
-        }
-
-
 def named(panel: Panel, at: Scene) -> Panel:
     """The panel with the method that its formula speaks of, where that is not plain."""
     own = panel.id in ("profiles", "score_map")
@@ -128,10 +95,6 @@ def by_pair(values: Any) -> dict[str, Any]:
 
 def by_distance(x: Any, values: Any) -> dict[str, Any]:
     return {"index": "distance", "x": x, "values": np.asarray(values, dtype=float)}
-
-
-def text(value: str) -> dict[str, Any]:
-    return {"text": value}
 
 
 def wavelengths(at: Scene) -> Panel:

@@ -1,0 +1,34 @@
+"""The page of several encodings on the same axes."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import streamlit as st
+
+from posviz.measures import relation
+from posviz.ui.results_board.compare import DESK
+from posviz.ui.results_board.page import board, session_of
+from posviz.ui.results_board.panels import shown
+from posviz.ui.results_board.view import View
+
+STATE = "compare"
+
+
+def show() -> None:
+    """Draw the page."""
+    session_of(DESK, STATE)
+    st.title("Compare")
+    st.caption(
+        "Two to four encodings on the same axes and colour scales, and the difference of the "
+        "first two. Figures that only some of them have are drawn for those."
+    )
+    board(DESK, STATE, _relations)
+
+
+def _relations(view: View) -> None:
+    """Which of the encodings are the same thing in another form."""
+    st.subheader("How they are related")
+    for first, second in combinations(shown(view), 2):
+        found = relation(first.result, second.result)
+        st.markdown(f"- **{first.label}** and **{second.label}**: {found.sentence}")

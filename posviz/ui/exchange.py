@@ -1,0 +1,250 @@
+"""One exchange with a live board, whatever page it stands on: what was asked, what is sent.
+
+A page describes itself as a :class:`Desk`: how its view follows from values, and what there is to
+show of a view. Sessions, stale parts, refusals, downloads and addresses are the same for all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Generic, TypeVar
+from urllib.parse import urlencode
+
+from posviz.parameters import ParameterError
+from posviz.ui.panel import Panel, as_csv
+
+V = TypeVar("V")
+Panels = Mapping[str, tuple[str, Callable[[], Panel]]]
+"""Panel id to the key of its inputs and what makes it. Equal keys stand for equal pictures, so a
+panel whose key the browser has is not made."""
+
+
+class Desk(ABC, Generic[V]):
+    """What a page with a live board can do with its views."""
+
+    route: ClassVar[str]
+    """Where the app's own server answers a moving control; see :mod:`posviz.ui.server`."""
+
+    @abstractmethod
+    def identity(self, view: V) -> object:
+        """What the page, and not a control, chooses; a change of it makes all controls new."""
+
+    @abstractmethod
+    def reset(self, view: V) -> V:
+        """The view that the page would have opened with."""
+
+    @abstractmethod
+    def take(self, view: V, sent: Mapping[str, Any]) -> V:
+        """The view with values that were sent; ParameterError when they cannot be used."""
+
+    @abstractmethod
+    def values(self, view: V) -> dict[str, Any]:
+        """All values of the controls, as the board holds them."""
+
+    @abstractmethod
+    def address(self, view: V) -> dict[str, str]:
+        """The parameters of an address that restores the view exactly."""
+
+    @abstractmethod
+    def question(self, view: V) -> dict[str, str]:
+        """What the server needs beside the values to make this view anew."""
+
+    @abstractmethod
+    def opened(self, question: Mapping[str, Any]) -> V:
+        """The view that a question starts from, before its values are taken."""
+
+    @abstractmethod
+    def legend(self, view: V) -> list[dict[str, Any]]:
+        """Name and line of every series."""
+
+    @abstractmethod
+    def panels(self, view: V) -> Panels:
+        """What there is to draw."""
+
+    @abstractmethod
+    def controls(self, view: V) -> list[dict[str, Any]]:
+        """The groups of controls."""
+
+    @abstractmethod
+    def texts(self, view: V) -> list[dict[str, Any]]:
+        """Texts to take away."""
+
+    def autos(self, view: V) -> dict[str, str]:
+        """What the parameters that are left out amount to, by the names of their controls."""
+        return {}
+
+    @abstractmethod
+    def standing(self, view: V) -> object:
+        """What decides which controls there are; while it stays, they may lag behind."""
+
+
+@dataclass
+class Session(Generic[V]):
+    """What one browser tab has on its page."""
+
+    view: V
+    problems: list[str] = field(default_factory=list)
+    """Sentences about the address, shown until something is changed."""
+    answered: int = 0
+    """Number of the last request that was answered."""
+    epoch: int = 0
+    """Grows whenever the page, and not the person, changes values of controls."""
+    described: tuple[Any, ...] = ()
+    """Epoch and standing for which the controls were last described."""
+    addresses: deque[dict[str, str]] = field(default_factory=lambda: deque(maxlen=64))
+    """Addresses that this page wrote lately. The browser shows the newest one when it comes to
+    rest, so a rerun may still carry an older one; any other address was opened by the person."""
+    refused: str = ""
+    """Why the last values could not be used; the plots then show the ones before."""
+
+    def open(self, view: V) -> None:
+        """Show another view that the page, and not a control, chose."""
+        self.view = view
+        self.epoch += 1
+        self.problems = []
+        self.refused = ""
+
+
+def answer(desk: Desk[V], session: Session[V], request: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The reply to a request, and the session brought up to date."""
+    request = request or {}
+    number = request.get("seq", 0)
+    if isinstance(number, int) and number > session.answered:
+        session.answered = number
+        session.problems = []
+        _apply(desk, session, request)
+    return _reply(desk, session, request)
+
+
+def _apply(desk: Desk[V], session: Session[V], request: Mapping[str, Any]) -> None:
+    session.refused = ""
+    if request.get("action") == "reset":
+        session.view = desk.reset(session.view)
+        session.epoch += 1
+        return
+    sent = request.get("values") or {}
+    try:
+        session.view = desk.take(session.view, sent)
+    except ParameterError as error:
+        session.refused = str(error)
+        return
+    now = desk.values(session.view)
+    if any(now[name] != value for name, value in sent.items() if name in now):
+        session.epoch += 1
+
+
+def _reply(desk: Desk[V], session: Session[V], request: Mapping[str, Any]) -> dict[str, Any]:
+    view = session.view
+    panels = desk.panels(view)
+    address = desk.address(view)
+    if address not in session.addresses:
+        session.addresses.append(address)
+    reply: dict[str, Any] = {
+        "stamp": session.answered,
+        "epoch": f"{session.epoch}:{key_of(desk.identity(view))}",
+        "problems": _problems(session),
+        "address": urlencode(address),
+        "direct": {"path": desk.route, "question": desk.question(view)},
+        **_picture(desk, view, panels, request.get("have") or {}),
+        **_slow_parts(desk, session, request),
+    }
+    action = request.get("action")
+    if isinstance(action, dict) and request.get("seq") == session.answered:
+        reply["download"] = _download(panels, str(action.get("csv")))
+    return reply
+
+
+def live_answer(desk: Desk[V], question: Mapping[str, Any]) -> dict[str, Any]:
+    """Panels for the values that a board holds now: a pure function of the question.
+
+    Descriptions of controls and texts to take away are left to the page, which is asked at rest
+    (``later``). Values that cannot be used are named, and the board keeps its pictures.
+
+    Raises
+    ------
+    ValueError : the question names nothing that the page can open.
+    """
+    have = question.get("have") or {}
+    values = question.get("values") or {}
+    reply = {
+        "stamp": question.get("seq", 0),
+        "epoch": question.get("epoch", ""),
+        "controls_key": question.get("controls_key", ""),
+        "texts_key": question.get("texts_key", ""),
+        "later": True,
+    }
+    opened = desk.opened(question)
+    try:
+        view = desk.take(opened, values)
+    except ParameterError as error:
+        unchanged = [{"id": panel_id, "key": key} for panel_id, key in have.items()]
+        return reply | {"problems": [_refusal(str(error))], "panels": unchanged, "values": values}
+    return reply | {
+        "problems": [],
+        "address": urlencode(desk.address(view)),
+        "autos": desk.autos(view),
+        **_picture(desk, view, desk.panels(view), have),
+    }
+
+
+def _picture(desk: Desk[V], view: V, panels: Panels, have: Mapping[str, str]) -> dict[str, Any]:
+    """What the panels show; one whose key the browser has is named only."""
+    return {
+        "values": desk.values(view),
+        "legend": desk.legend(view),
+        "panels": [
+            {"id": panel_id, "key": key} if have.get(panel_id) == key else make().packed(key)
+            for panel_id, (key, make) in panels.items()
+        ],
+    }
+
+
+def _slow_parts(desk: Desk[V], session: Session[V], request: Mapping[str, Any]) -> dict[str, Any]:
+    """Controls and texts: brought up to date at rest, and at once where the methods changed.
+
+    While a slider moves they are left as they are, and ``later`` has the browser ask again.
+    """
+    standing = (session.epoch, desk.standing(session.view))
+    hasty = not request.get("rest") and standing == session.described
+    held = {"controls_key": request.get("controls_key"), "texts_key": request.get("texts_key")}
+    if hasty and all(held.values()):
+        return {**held, "later": True, "autos": desk.autos(session.view)}
+    session.described = standing
+    controls, blocks = desk.controls(session.view), desk.texts(session.view)
+    keys = {"controls_key": key_of(controls), "texts_key": key_of(blocks)}
+    fresh = {"controls": controls, "texts": blocks}
+    return keys | {
+        name: part for name, part in fresh.items() if held[f"{name}_key"] != keys[f"{name}_key"]
+    }
+
+
+def _refusal(sentence: str) -> dict[str, Any]:
+    """What the board says of values that could not be used."""
+    text = f"{sentence} The plots still show the settings before."
+    return {"control": None, "severity": "error", "text": text}
+
+
+def _problems(session: Session[V]) -> list[dict[str, Any]]:
+    problems = [{"control": None, "severity": "warn", "text": text} for text in session.problems]
+    if session.refused:
+        problems.append(_refusal(session.refused))
+    return problems
+
+
+def key_of(value: object) -> str:
+    """A short name for anything that ``repr`` writes out."""
+    return hashlib.blake2b(repr(value).encode(), digest_size=8).hexdigest()
+
+
+def _download(panels: Panels, panel_id: str) -> dict[str, str]:
+    if panel_id not in panels:
+        raise ParameterError(f"There is no panel {panel_id!r}; known: {', '.join(panels)}.")
+    return {
+        "name": f"posviz-{panel_id}.csv",
+        "mime": "text/csv",
+        "text": as_csv(panels[panel_id][1]()),
+    }

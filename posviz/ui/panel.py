@@ -1,0 +1,89 @@
+"""One panel of a live board: a figure, its words, and what the cursor reads from it."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from posviz.figures import FigureSpec
+from posviz.ui.mathml import mathml
+
+
+class Words(Protocol):
+    """What explains a figure; figures of every kind have these."""
+
+    @property
+    def title(self) -> str: ...
+    @property
+    def formula(self) -> str: ...
+    @property
+    def help(self) -> str: ...
+    @property
+    def limits(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A figure with what the cursor reads from it."""
+
+    id: str
+    words: Words
+    cursor: str | None
+    figure: FigureSpec
+    slots: Mapping[str, Any]
+    notes: Sequence[str]
+    lead: str = ""
+    """Whose numbers stand in the formula, where there are several methods."""
+    title: str = ""
+    """Instead of the figure's own title, where one figure gives several panels."""
+
+    @property
+    def formula(self) -> str:
+        named = rf"\text{{{self.lead}:}}\;" if self.lead else ""
+        return named + self.words.formula
+
+    def packed(self, key: str) -> dict[str, Any]:
+        """The panel as the board reads it."""
+        return {
+            "id": self.id,
+            "key": key,
+            "title": self.title or self.words.title,
+            "figure": {"data": self.figure.data, "layout": self.figure.layout},
+            "cursor": self.cursor,
+            "formula": {"mathml": mathml(self.formula), "slots": dict(self.slots)},
+            "help": self.words.help,
+            "limits": self.words.limits,
+            "notes": list(self.notes),
+        }
+
+
+def text(value: str) -> dict[str, Any]:
+    """A slot of a formula that holds these words."""
+    return {"text": value}
+
+
+def _write_map(writer: Any, trace: Mapping[str, Any], axes: list[str]) -> None:
+    """A map as a table: columns across, rows down, blank where there is no value."""
+    writer.writerow([f"{axes[1]} \\ {axes[0]}", *(x.item() for x in np.asarray(trace["x"]))])
+    for y, row in zip(np.asarray(trace["y"]), np.asarray(trace["z"]), strict=True):
+        writer.writerow([y.item(), *("" if np.isnan(z) else z.item() for z in row)])
+
+
+def as_csv(panel: Panel) -> str:
+    """The numbers that a panel draws, in full precision, one row per point."""
+    axes = [panel.figure.layout[name]["title"]["text"] for name in ("xaxis", "yaxis")]
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    if "z" in panel.figure.data[0]:
+        _write_map(writer, panel.figure.data[0], axes)
+        return out.getvalue()
+    writer.writerow(["series", axes[0] or "x", axes[1] or "y"])
+    for trace in panel.figure.data:
+        for x, y in zip(np.asarray(trace["x"]), np.asarray(trace["y"]), strict=True):
+            writer.writerow([trace["name"], x.item(), y.item()])
+    return out.getvalue()

@@ -1,0 +1,33 @@
+"""Two to four encodings on the same axes and colour scales."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from posviz.ui import exchange
+from posviz.ui.results_board.desk import ResultsDesk, numbers_only
+from posviz.ui.results_board.panels import several_panels
+from posviz.ui.results_board.view import SEVERAL, View
+
+
+class Compare(ResultsDesk):
+    """Views of two to four encodings."""
+
+    route: ClassVar[str] = "posviz/compare"
+    slots: ClassVar[tuple[str, ...]] = SEVERAL
+    defaults: ClassVar[Mapping[str, str]] = {"a": "alibi", "b": "kerple_log"}
+
+    def panels(self, view: View) -> exchange.Panels:
+        return several_panels(view)
+
+
+class LiveCompare(Compare):
+    """The same for moving controls, where nothing but numbers changes."""
+
+    def take(self, view: View, sent: Mapping[str, Any]) -> View:
+        return super().take(view, numbers_only(sent))
+
+
+DESK = Compare()
+LIVE_DESK = LiveCompare()

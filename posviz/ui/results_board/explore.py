@@ -1,0 +1,37 @@
+"""One encoding: every figure that accepts its result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from posviz.ui import exchange
+from posviz.ui.results_board.desk import ResultsDesk, numbers_only
+from posviz.ui.results_board.panels import one_panels
+from posviz.ui.results_board.view import ONE, View
+
+
+class Explore(ResultsDesk):
+    """Views of one encoding."""
+
+    route: ClassVar[str] = "posviz/explore"
+    slots: ClassVar[tuple[str, ...]] = ONE
+    defaults: ClassVar[Mapping[str, str]] = {"": "sinusoidal"}
+
+    def legend(self, view: View) -> list[dict[str, Any]]:
+        # Every figure names its own lines; there is nothing that all of them share.
+        return []
+
+    def panels(self, view: View) -> exchange.Panels:
+        return one_panels(view)
+
+
+class LiveExplore(Explore):
+    """The same for moving controls, where nothing but numbers changes."""
+
+    def take(self, view: View, sent: Mapping[str, Any]) -> View:
+        return super().take(view, numbers_only(sent))
+
+
+DESK = Explore()
+LIVE_DESK = LiveExplore()
