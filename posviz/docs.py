@@ -16,14 +16,15 @@ from typing import Any
 
 from posviz.catalog import catalog, families
 from posviz.encodings.base import Encoding
+from posviz.overview import Row, rows
 from posviz.parameters import Declaration, number_text
 
 ROOT = Path(__file__).resolve().parent.parent
 
-Row = Sequence[str]
+Cells = Sequence[str]
 
 
-def table(header: Row, rows: Iterable[Row]) -> str:
+def table(header: Cells, body: Iterable[Cells]) -> str:
     """A Markdown table; bars inside a cell are escaped.
 
     >>> print(table(["a", "b"], [["1", "x|y"]]))
@@ -31,7 +32,7 @@ def table(header: Row, rows: Iterable[Row]) -> str:
     | --- | --- |
     | 1 | x\\|y |
     """
-    lines = [header, ["---"] * len(header), *rows]
+    lines = [header, ["---"] * len(header), *body]
     return "\n".join(
         "| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |" for line in lines
     )
@@ -40,11 +41,8 @@ def table(header: Row, rows: Iterable[Row]) -> str:
 def encodings_page() -> str:
     """Every encoding with its parameters and sources, as ``docs/encodings.md`` shows them."""
     summary = table(
-        ["id", "title", "family", "year", "source"],
-        (
-            [f"[`{each.id}`](#{each.id})", each.title, each.family, str(each.year), _cite(each)]
-            for each in catalog()
-        ),
+        ["id", "title", "family", "year", "gives", "relative", "used in", "source"],
+        (_summary_row(each) for each in rows()),
     )
     sections = "\n\n".join(_section(each) for each in catalog())
     return (
@@ -54,9 +52,17 @@ def encodings_page() -> str:
     )
 
 
-def _cite(encoding: type[Encoding]) -> str:
-    first = encoding.sources[0]
-    return f"{first.authors} {first.year}" + (f", arXiv:{first.arxiv}" if first.arxiv else "")
+def _summary_row(row: Row) -> Cells:
+    return [
+        f"[`{row.id}`](#{row.id})",
+        row.title,
+        row.family,
+        str(row.year),
+        row.value("gives"),
+        row.value("depends on the distance only"),
+        ", ".join(row.used_in),
+        row.source + (f", arXiv:{row.arxiv}" if row.arxiv else ""),
+    ]
 
 
 def _section(encoding: type[Encoding]) -> str:
@@ -65,14 +71,17 @@ def _section(encoding: type[Encoding]) -> str:
         (_parameter_row(each) for each in encoding.declarations()),
     )
     sources = "\n".join(f"- {source.text}" for source in encoding.sources)
+    misread = "".join(f"{sentence}\n\n" for sentence in encoding.misread)
+    code = f"```python\n{encoding().code()}```\n\n"
     return (
         f'## <a id="{encoding.id}"></a>{encoding.title}\n\n'
         f"$${encoding.formula}$$\n\n{encoding.shows}\n\n"
-        f"What this does not show: {encoding.limits}\n\n{parameters}\n\nSources:\n\n{sources}"
+        f"What this does not show: {encoding.limits}\n\n{misread}{parameters}\n\n"
+        f"{code}Sources:\n\n{sources}"
     )
 
 
-def _parameter_row(declaration: Declaration) -> Row:
+def _parameter_row(declaration: Declaration) -> Cells:
     parameter = declaration.parameter
     return [
         f"`{declaration.name}`",
@@ -94,7 +103,10 @@ def families_table() -> str:
     return table(
         ["family", "encodings"],
         (
-            [family, ", ".join(each.title for each in catalog() if each.family == family)]
+            [
+                family,
+                ", ".join(f"{row.title} ({row.year})" for row in rows() if row.family == family),
+            ]
             for family in families()
         ),
     )

@@ -79,6 +79,12 @@ def specs(draw: st.DrawFn, encoding: type[Encoding]) -> Encoding:
         if item.kind == "list" and (item.name in chosen or pairs != _pairs(encoding, {})):
             values[item.name] = draw(one_value(item, pairs))
     spec, problem = _built(encoding, values)
+    if spec is None and "list" in {item.kind for item in declared}:
+        # Numbers that must add up to something are never drawn: take those the encoding starts at.
+        lists = {item.name for item in declared if item.kind == "list"}
+        start = encoding.starting_values(**values)
+        values |= {name: start[name] for name in lists & set(start)}
+        spec, problem = _built(encoding, values)
     named = [item.name for item in declared if item.name in problem]
     assert spec or len(named) >= 2, f"{problem} names {named} only, for {values}"
     assume(spec)

@@ -79,7 +79,7 @@ def test_gradients_of_learned_parameters_are_finite_and_right(encoding: Any) -> 
 
     def summed(*values: torch.Tensor) -> torch.Tensor:
         result = spec.encode(positions, parameters=dict(zip(start, values, strict=True)))
-        main = [getattr(result, name, None) for name in ("matrix", "logits", "vectors")]
+        main = [getattr(result, name, None) for name in ("matrix", "logits", "vectors", "angles")]
         return torch.stack([torch.sin(one).sum() for one in main if one is not None]).sum()
 
     values = tuple(start.values())

@@ -29,6 +29,13 @@ QueryScaling = Annotated[
     ),
 ]
 
+REMAP_SNIPPET = """
+import numpy as np
+positions = 512 * np.arange(16.0)
+m, n = positions[:, None], positions[None, :]
+"""
+"""How a snippet starts: query and key positions that reach beyond a usual window."""
+
 
 class Remapping(Extension):
     """Distances below a window as they are, farther ones brought closer; frequencies untouched.

@@ -24,6 +24,17 @@ AttentionFactor = Annotated[
     ),
 ]
 
+RAMP_SNIPPET = """
+kept = np.clip((L * f / (2 * np.pi) - $beta_slow) / ($beta_fast - $beta_slow), 0, 1)
+if $ramp == "pair_index":
+    low, high = (d * np.log(L / n / 2 / np.pi) / 2 / np.log(b) for n in ($beta_fast, $beta_slow))
+    low, high = (np.floor(low), np.ceil(high)) if $truncate else (low, high)
+    low, high = max(low, 0), min(high, d - 1)
+    width = max(high - low, 0.001) if $crossed_bounds == "step" else high - low or 0.001
+    kept = 1 - np.clip((np.arange(d // 2) - low) / width, 0, 1)
+""".lstrip()
+"""The part of a snippet that decides which pairs are kept."""
+
 
 class YarnRules(BetaRampExtension):
     """f' = γ·f + (1-γ)·f/s with YaRN's two ramps, and cos and sin times m = 0.1·ln s + 1."""

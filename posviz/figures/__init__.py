@@ -6,6 +6,7 @@ same figure as plain dictionaries, its ``help``, ``limits`` and ``formula`` the 
 
 from posviz.figures.clock import clock
 from posviz.figures.divisors import divisors
+from posviz.figures.family_tree import family_tree
 from posviz.figures.needle import needle
 from posviz.figures.profile_difference import profile_difference
 from posviz.figures.score_decay import score_decay
@@ -21,6 +22,7 @@ __all__ = [
     "Series",
     "clock",
     "divisors",
+    "family_tree",
     "has_bands",
     "needle",
     "profile_difference",

@@ -13,10 +13,12 @@ from posviz.measures.decay import (
     score_decay,
     short_range_cost,
 )
+from posviz.measures.equality import Relation, relation
 from posviz.measures.logit_factors import Temperature, logit_gain, temperature
 from posviz.measures.needle import Needle, needle_weight
 from posviz.measures.pairs import BANDS, Spectrum, spectrum
 from posviz.measures.profiles import ProfileDifference, profile_difference
+from posviz.measures.properties import Property, kind_of, properties
 from posviz.measures.rotating_pair import Clock, clock
 from posviz.measures.score_map import ScoreMap, score_map
 from posviz.measures.similarity import (
@@ -38,6 +40,8 @@ __all__ = [
     "Features",
     "Needle",
     "ProfileDifference",
+    "Property",
+    "Relation",
     "ScoreDecay",
     "ScoreMap",
     "ShortRangeCost",
@@ -55,10 +59,13 @@ __all__ = [
     "direct_cos_mean",
     "features",
     "first_negative",
+    "kind_of",
     "logit_gain",
     "needle_weight",
     "position_logits",
     "profile_difference",
+    "properties",
+    "relation",
     "score_decay",
     "score_map",
     "short_range_cost",

@@ -23,12 +23,19 @@ def show() -> None:
         "Two to four encodings on the same axes and colour scales, and the difference of the "
         "first two. Figures that only some of them have are drawn for those."
     )
-    board(DESK, STATE, _relations)
+    board(DESK, STATE, above=_relations, below=_sources)
 
 
 def _relations(view: View) -> None:
     """Which of the encodings are the same thing in another form."""
-    st.subheader("How they are related")
+    sentences = []
     for first, second in combinations(shown(view), 2):
         found = relation(first.result, second.result)
-        st.markdown(f"- **{first.label}** and **{second.label}**: {found.sentence}")
+        sentences.append(f"**{first.label}** and **{second.label}**: {found.sentence}")
+    st.markdown("  \n".join(sentences))
+
+
+def _sources(view: View) -> None:
+    """Where each of them comes from."""
+    for item in shown(view):
+        st.caption(f"{item.label}: {item.spec.sources[0].text}")

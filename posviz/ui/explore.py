@@ -19,8 +19,11 @@ def show() -> None:
     session = session_of(DESK, STATE)
     st.title("Explore")
     _choose(session)
-    introduction(get(session.view.values[ENCODING]))
-    board(DESK, STATE, _below)
+    board(DESK, STATE, above=_above, below=_below)
+
+
+def _above(view: View) -> None:
+    introduction(get(view.values[ENCODING]))
 
 
 def _below(view: View) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from posviz.encodings.base import Source
 from posviz.encodings.extension import Extension
-from posviz.encodings.rotary import Base
+from posviz.encodings.rotary import SNIPPET, Base
 from posviz.results import Array
 
 
@@ -38,6 +38,16 @@ class Abf(Extension):
     limits: ClassVar[str] = (
         "The method needs training at the new base; the picture shows the target of that training."
     )
+    misread: ClassVar[tuple[str, ...]] = (
+        "You may have read that a larger base slows all pairs alike. From b = 10⁴ to 5·10⁵ "
+        "pair 1 of 64 slows by 6 percent, the last pair by a factor of 47.",
+        "You may have read that a larger base always reaches farther. The sum of cosines "
+        "first falls below 0 at distance 1,707 for b = 10⁴, but already at 1,554 for b = "
+        "1.2·10⁴.",
+    )
+    used_in: ClassVar[tuple[str, ...]] = ("Llama 2 Long", "Code Llama", "Llama 3")
+    snippet: ClassVar[str] = SNIPPET + "inv_freq = $new_base ** (-np.arange(0, d, 2) / d)"
+    snippet_gives: ClassVar[str] = "inv_freq"
 
     new_base: Base = 500000.0
 

@@ -9,7 +9,7 @@ from annotated_types import Ge, Le
 from array_api_compat import array_namespace
 
 from posviz.encodings.base import Source
-from posviz.encodings.remapping import Remapping
+from posviz.encodings.remapping import REMAP_SNIPPET, Remapping
 from posviz.parameters import Parameter, ParameterError
 from posviz.results import Array
 
@@ -47,6 +47,24 @@ class Dca(Remapping):
     limits: ClassVar[str] = (
         "Chunks beyond the neighbour cannot be ordered by position; that is left to the content."
     )
+    misread: ClassVar[tuple[str, ...]] = (
+        "You may have read that far keys stand at L - 1 less their place in the chunk. So the "
+        "paper has it; its code has chunks of s - w tokens and no query of another chunk "
+        "beyond s.",
+    )
+    used_in: ClassVar[tuple[str, ...]] = ("Qwen2.5-1M",)
+    snippet: ClassVar[str] = (
+        REMAP_SNIPPET
+        + """s, w, is_code = $chunk_size, $local_window, $rule == "code"
+size = s - w if is_code else s
+far = min(2 * size - 1, s) if is_code else $original_max_position_embeddings - 1
+inside, chunks = m % size, m // size - n // size
+near = np.minimum(size + inside, s) if is_code else np.where(inside < w, size + inside, far)
+beyond = np.where(chunks == 1, near, far) - n % size
+relative_distance = np.where(chunks > 0, beyond, m - n)
+"""
+    )
+    snippet_gives: ClassVar[str] = "relative_distance"
 
     profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "paper": {"rule": "paper"},

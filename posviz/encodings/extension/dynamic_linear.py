@@ -8,6 +8,7 @@ import numpy as np
 
 from posviz.encodings.base import Source
 from posviz.encodings.extension import DynamicExtension
+from posviz.encodings.rotary import SNIPPET_AT_LENGTH
 from posviz.results import Array
 
 
@@ -34,6 +35,8 @@ class DynamicLinear(DynamicExtension):
         "Keys that are cached already rotated keep the frequencies of an earlier length; the "
         "picture assumes that all are rotated anew."
     )
+    snippet: ClassVar[str] = SNIPPET_AT_LENGTH + "inv_freq = f / max(1, length / L)"
+    snippet_gives: ClassVar[str] = "inv_freq"
 
     def frequencies(self, length: int, *, xp: Any = np, device: Any = None) -> Array:
         return self.trained_frequencies(xp=xp, device=device) / self.factor_at(length)

@@ -10,6 +10,7 @@ from annotated_types import Ge, Le
 
 from posviz.encodings.base import Source
 from posviz.encodings.extension import DynamicExtension, ntk_base
+from posviz.encodings.rotary import SNIPPET_AT_LENGTH
 from posviz.parameters import Parameter
 from posviz.results import Array
 
@@ -48,6 +49,22 @@ class DynamicNtk(DynamicExtension):
         "Keys that are cached already rotated keep the frequencies of an earlier length; the "
         "picture assumes that all are rotated anew."
     )
+    misread: ClassVar[tuple[str, ...]] = (
+        "You may have read that the factor is the ratio of the lengths. In transformers a "
+        "factor of 2 at twice the window gives 2·2 - 1 = 3 and the base 30,528; the published "
+        "rule gives 2 and 20,221.",
+        "You may have read that the rope type dynamic does the same everywhere. vLLM 0.33 "
+        "evaluates it once at the trained length, where it does nothing.",
+    )
+    used_in: ClassVar[tuple[str, ...]] = ("Qwen-7B", "InternLM2")
+    snippet: ClassVar[str] = (
+        SNIPPET_AT_LENGTH
+        + """beyond = max(1, length / L)
+alpha = {"published": beyond, "transformers": 1 + $scaling_factor * (beyond - 1), "vllm": 1}[$rule]
+inv_freq = (b * alpha ** (d / (d - 2))) ** (-np.arange(0, d, 2) / d)
+"""
+    )
+    snippet_gives: ClassVar[str] = "inv_freq"
     profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "transformers, MLX": {"rule": "transformers"},
         "published rule": {"rule": "published"},

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 from posviz.encodings.base import Source
 from posviz.encodings.extension import DynamicExtension
-from posviz.encodings.yarn_rules import YarnRules
+from posviz.encodings.rotary import SNIPPET_AT_LENGTH
+from posviz.encodings.yarn_rules import RAMP_SNIPPET, YarnRules
 
 
 class DynamicYarn(YarnRules, DynamicExtension):
@@ -37,6 +38,13 @@ class DynamicYarn(YarnRules, DynamicExtension):
         "Keys that are cached already rotated keep the frequencies of the length at which they "
         "were written; a runtime has to cache them unrotated to compute this."
     )
+    snippet: ClassVar[str] = (
+        SNIPPET_AT_LENGTH
+        + "s = max(1, length / L)\n"
+        + RAMP_SNIPPET
+        + "inv_freq = f / s + $extrapolation_factor * kept * (f - f / s)\n"
+    )
+    snippet_gives: ClassVar[str] = "inv_freq"
     profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "authors' code": {"ramp": "pair_index", "truncate": True, "crossed_bounds": "backwards"},
         "paper (ramp in turns)": {

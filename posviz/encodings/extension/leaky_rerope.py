@@ -8,7 +8,7 @@ from annotated_types import Ge, Le
 from array_api_compat import array_namespace
 
 from posviz.encodings.base import Source
-from posviz.encodings.remapping import QueryScaling, WindowRemapping
+from posviz.encodings.remapping import REMAP_SNIPPET, QueryScaling, WindowRemapping
 from posviz.parameters import Parameter
 from posviz.results import Array
 
@@ -37,6 +37,13 @@ class LeakyRerope(WindowRemapping):
         "Every logit needs two rotations, so cached keys cannot stay rotated; fractional distances "
         "were never trained."
     )
+    snippet: ClassVar[str] = (
+        REMAP_SNIPPET
+        + """w, k = $window, $scaling_factor
+relative_distance = np.where(m - n < w, m - n, w + (m - n - w) / k)
+"""
+    )
+    snippet_gives: ClassVar[str] = "relative_distance"
 
     query_scaling: QueryScaling = True
     scaling_factor: Annotated[

@@ -8,6 +8,7 @@ import numpy as np
 
 from posviz.encodings.base import Source
 from posviz.encodings.extension import FactorExtension
+from posviz.encodings.rotary import SNIPPET
 from posviz.results import Array
 
 
@@ -32,6 +33,22 @@ class Linear(FactorExtension):
         "come s times closer, which is what costs at short range."
     )
     limits: ClassVar[str] = "How much of the short-range cost a fine-tuning repairs."
+    misread: ClassVar[tuple[str, ...]] = (
+        "You may have read that interpolation is 600 times more stable than extrapolation. "
+        "That compares two upper bounds, 2 · 32 ln b = 589 for b = 10⁴, not two errors of a "
+        "model.",
+        "You may have read that it costs nothing at short range. Neighbours come s times "
+        "closer in every pair, the fastest included, where the other methods leave the "
+        "fastest alone.",
+    )
+    used_in: ClassVar[tuple[str, ...]] = (
+        "Vicuna v1.5 16K",
+        "LongChat",
+        "DeepSeek-Coder",
+        "Gemma 3",
+    )
+    snippet: ClassVar[str] = SNIPPET + "inv_freq = f / $scaling_factor"
+    snippet_gives: ClassVar[str] = "inv_freq"
 
     def frequencies(self, length: int, *, xp: Any = np, device: Any = None) -> Array:
         return self.trained_frequencies(xp=xp, device=device) / self.scaling_factor

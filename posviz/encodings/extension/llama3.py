@@ -14,7 +14,7 @@ from posviz.encodings.extension import (
     ScalingFactor,
     Turns,
 )
-from posviz.encodings.rotary import Base
+from posviz.encodings.rotary import SNIPPET, Base
 from posviz.parameters import Parameter, ParameterError
 
 
@@ -51,6 +51,22 @@ class Llama3(RampExtension, FactorExtension):
     limits: ClassVar[str] = (
         "The model was trained on with this map; the frequencies alone do not extend another one."
     )
+    misread: ClassVar[tuple[str, ...]] = (
+        "You may have read that Llama 3.1 has a method of its own. It is NTK-by-parts with α "
+        "= 1 and β = 4: of 64 pairs 29 are kept, 6 blended and 29 divided by 8.",
+        "You may have read that the factor says how many times longer the context is. Llama "
+        "3.2 divides by 32 and runs at 16 times its trained window.",
+    )
+    used_in: ClassVar[tuple[str, ...]] = ("Llama 3.1", "Llama 3.2", "Llama 3.3")
+    snippet: ClassVar[str] = (
+        SNIPPET
+        + """L, s = $original_max_position_embeddings, $scaling_factor
+low, high = $low_freq_factor, $high_freq_factor
+kept = np.clip((L * f / (2 * np.pi) - low) / (high - low), 0, 1)
+inv_freq = kept * f + (1 - kept) * f / s
+"""
+    )
+    snippet_gives: ClassVar[str] = "inv_freq"
 
     base: Base = 500000.0
     original_max_position_embeddings: OriginalLength = 8192

@@ -9,6 +9,7 @@ from annotated_types import Ge, Le
 
 from posviz.encodings.base import Source
 from posviz.encodings.extension import DynamicExtension, log_length_scale
+from posviz.encodings.rotary import SNIPPET_AT_LENGTH
 from posviz.parameters import Parameter
 from posviz.results import Array
 
@@ -43,6 +44,20 @@ class LogN(DynamicExtension):
     limits: ClassVar[str] = (
         "It does nothing about pairs that leave their trained arc; alone it does not extend RoPE."
     )
+    misread: ClassVar[tuple[str, ...]] = (
+        "You may have read that logits are multiplied by ln n. They are by ln n / ln L, and "
+        "by no less than 1, so that nothing changes within the trained window: 4,096 to "
+        "131,072 tokens gives 17/12.",
+    )
+    used_in: ClassVar[tuple[str, ...]] = ("Qwen-7B",)
+    snippet: ClassVar[str] = (
+        SNIPPET_AT_LENGTH
+        + """seen = positions + 1 if $scope == "position" else length
+logit_factor = np.log(np.maximum(seen, L)) / np.log(L)
+inv_freq = f
+"""
+    )
+    snippet_gives: ClassVar[str] = "inv_freq"
 
     original_max_position_embeddings: Annotated[
         int,

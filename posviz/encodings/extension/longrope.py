@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -61,6 +62,29 @@ class Longrope(Extension):
         "A cache that was filled within L holds keys of the short list when the long one takes "
         "over; runtimes differ in what they do then."
     )
+    misread: ClassVar[tuple[str, ...]] = (
+        "You may have read that the first tokens keep their unscaled positions. The paper "
+        "searches for that too; no runtime does it, and the class of the published code that "
+        "should does not run.",
+        "You may have read that the short list is plain RoPE. Phi-3's divides by 1.1 to 3.05, "
+        "inside the trained window too.",
+    )
+    used_in: ClassVar[tuple[str, ...]] = (
+        "Phi-3-mini-128k",
+        "Phi-3.5-MoE",
+        "Phi-4-mini",
+        "MiniCPM3-4B",
+    )
+    snippet: ClassVar[str] = """
+import numpy as np
+L, capacity = $original_max_position_embeddings, $max_position_embeddings
+positions, d = np.array([0.0, 1.0, L - 1, 2 * L - 1]), int($head_dim * $partial_rotary_factor)
+is_long = {"length": positions[-1] >= L, "capacity": capacity > L, "always_long": True}[$switch]
+short = $short_factor
+long = $long_factor
+inv_freq = $base ** (-np.arange(0, d, 2) / d) / np.array(long if is_long else short)
+"""
+    snippet_gives: ClassVar[str] = "inv_freq"
     profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "transformers (by the length of the call)": {"switch": "length"},
         "vLLM, llama.cpp (once, by the capacity)": {"switch": "capacity"},
@@ -172,6 +196,13 @@ class Longrope(Extension):
                 f"original_max_position_embeddings {window}."
             )
 
+    def code(self) -> str:
+        """The snippet, with its lists to ten digits and over as many lines as they take."""
+        text = super().code()
+        for factors in (self.short_factor, self.long_factor):
+            text = text.replace(repr(factors), _wrapped(factors))
+        return text
+
     def factor_at(self, length: int) -> float:
         if self.scaling_factor is not None:
             return self.scaling_factor
@@ -205,3 +236,9 @@ class Longrope(Extension):
         if self.magnitude_policy == "yarn":
             return yarn_magnitude(factor)
         return math.sqrt(1 + math.log(factor) / math.log(self.original_max_position_embeddings))
+
+
+def _wrapped(numbers: tuple[float, ...]) -> str:
+    """A list as code in lines of at most 100 characters."""
+    shown = ", ".join(f"{number:.10g}" for number in numbers)
+    return "[" + textwrap.fill(shown, 90, subsequent_indent=" ") + "]"

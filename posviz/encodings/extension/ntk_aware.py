@@ -11,6 +11,7 @@ from annotated_types import Ge, Le
 
 from posviz.encodings.base import Source
 from posviz.encodings.extension import FactorExtension, ntk_base
+from posviz.encodings.rotary import SNIPPET
 from posviz.parameters import Parameter, ParameterError
 from posviz.results import Array
 
@@ -43,6 +44,28 @@ class NtkAware(FactorExtension):
         "In practice the usable length falls short of s times the window, because the middle pairs "
         "extrapolate; the curve shows where, not how much it hurts."
     )
+    misread: ClassVar[tuple[str, ...]] = (
+        "You may have read the exponent as d/(d-1) in one place and d/(d-2) in another. They "
+        "are one number: the first counts pairs, the second dimensions, 64/63 = 128/126. "
+        "D/(D-1) with D dimensions is wrong.",
+        "You may have read that high frequencies are kept and low ones divided by s. Only the "
+        "fastest pair is kept exactly and only the slowest divided by exactly s; all others "
+        "lie between.",
+    )
+    used_in: ClassVar[tuple[str, ...]] = ("Hunyuan-A13B",)
+    snippet: ClassVar[str] = (
+        SNIPPET
+        + """b, s, mixed = $base, $scaling_factor, $mixed_b
+i = np.arange(d // 2)
+if mixed is not None:
+    inv_freq = f * np.exp(-np.log(s) * ((i + 1) / (d // 2)) ** mixed)
+elif $variant == "vllm":
+    inv_freq = (b * s) ** (-2 * i / d) / s ** (2 / d)
+else:
+    inv_freq = (b * s ** (d / (d - 2))) ** (-2 * i / d)
+"""
+    )
+    snippet_gives: ClassVar[str] = "inv_freq"
     profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "published rule": {"variant": "published"},
         "vLLM ntk": {"variant": "vllm"},

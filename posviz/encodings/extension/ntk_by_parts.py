@@ -10,6 +10,7 @@ import numpy as np
 from posviz.encodings.base import Source
 from posviz.encodings.extension import BetaRampExtension, FactorExtension, ntk_base
 from posviz.encodings.ramps import kept_by_pair_index, ramp_bounds
+from posviz.encodings.rotary import SNIPPET
 from posviz.parameters import Parameter
 from posviz.results import Array
 
@@ -49,6 +50,29 @@ class NtkByParts(BetaRampExtension, FactorExtension):
     limits: ClassVar[str] = (
         "The temperature that YaRN adds is missing here, and matters in practice."
     )
+    misread: ClassVar[tuple[str, ...]] = (
+        "You may have read that NTK-by-parts mixes linear and NTK-aware scaling. The 2023 "
+        "repository does; the map of the YaRN paper mixes trained and divided frequencies "
+        "only, and is what the name means since.",
+        "You may have read that a β of 32 suits every model. It counts turns in the trained "
+        "window: with 64 tokens no pair turns 32 times, and none is kept.",
+    )
+    snippet: ClassVar[str] = (
+        SNIPPET
+        + """b, L, s = $base, $original_max_position_embeddings, $scaling_factor
+def ramp(fast, slow):
+    low, high = (d * np.log(L / (2 * np.pi * n)) / (2 * np.log(b)) for n in (fast, slow))
+    low, high = max(np.floor(low), 0), min(np.ceil(high), d - 1)
+    return 1 - np.clip((np.arange(d // 2) - low) / (high - low or 0.001), 0, 1)
+if $variant == "paper":
+    kept, divided = (L * f / 2 / np.pi - $beta_slow) / ($beta_fast - $beta_slow), f / s
+else:
+    kept, inner, b2 = ramp($beta_fast, $beta_slow), ramp(1.25, 0.75), b * s ** (d / (d - 2))
+    divided = inner * b2 ** (-np.arange(0, d, 2) / d) + (1 - inner) * f / s
+inv_freq = divided + np.clip(kept, 0, 1) * (f - divided)
+"""
+    )
+    snippet_gives: ClassVar[str] = "inv_freq"
     profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "paper": {"variant": "paper", "beta_fast": 32.0, "beta_slow": 1.0},
         "2023 repository": {"variant": "three_way", "beta_fast": 16.0, "beta_slow": 2.0},

@@ -9,6 +9,7 @@ from annotated_types import Ge, Le
 
 from posviz.encodings.base import Source
 from posviz.encodings.extension import Extension
+from posviz.encodings.rotary import SNIPPET
 from posviz.parameters import Parameter
 from posviz.results import Array
 
@@ -36,6 +37,8 @@ class PowerBasis(Extension):
         "The power is not tied to a target length; the paper fine-tunes, and found the truncated "
         "basis better."
     )
+    snippet: ClassVar[str] = SNIPPET + "inv_freq = f * (1 - np.arange(0, d, 2) / d) ** $power"
+    snippet_gives: ClassVar[str] = "inv_freq"
 
     power: Annotated[
         float,

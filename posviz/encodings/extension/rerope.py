@@ -8,7 +8,7 @@ from typing import ClassVar
 from array_api_compat import array_namespace
 
 from posviz.encodings.base import Source
-from posviz.encodings.remapping import QueryScaling, WindowRemapping
+from posviz.encodings.remapping import REMAP_SNIPPET, QueryScaling, WindowRemapping
 from posviz.results import Array
 
 
@@ -35,6 +35,10 @@ class Rerope(WindowRemapping):
         "Order is lost beyond the window; every logit needs two rotations, so cached keys cannot "
         "stay rotated."
     )
+    snippet: ClassVar[str] = (
+        REMAP_SNIPPET + "relative_distance = np.where(m - n < $window, m - n, $window)"
+    )
+    snippet_gives: ClassVar[str] = "relative_distance"
 
     query_scaling: QueryScaling = True
 

@@ -10,6 +10,8 @@ import numpy as np
 from posviz.encodings.base import Source
 from posviz.encodings.extension import ScalingFactor
 from posviz.encodings.extension.yarn import Yarn
+from posviz.encodings.rotary import SNIPPET_AT_LENGTH
+from posviz.encodings.yarn_rules import RAMP_SNIPPET
 from posviz.results import Array, wavelengths
 
 
@@ -44,6 +46,19 @@ class Resonance(Yarn):
         "Only pairs that finish a turn in training gain by it; the slow ones still need an "
         "extension such as YaRN."
     )
+    misread: ClassVar[tuple[str, ...]] = (
+        "You may have read that whole wavelengths leave nothing new beyond the window. That "
+        "holds for pairs that finish a turn in it: 46 of 64 have at most 4,096 tokens for b = "
+        "10⁴; the others go on to new angles.",
+    )
+    snippet: ClassVar[str] = (
+        SNIPPET_AT_LENGTH
+        + 's = $scaling_factor if $applies == "always" or length > L else 1\n'
+        + RAMP_SNIPPET
+        + "inv_freq = 2 * np.pi / np.round(2 * np.pi / "
+        "(f / s + $extrapolation_factor * kept * (f - f / s)))\n"
+    )
+    snippet_gives: ClassVar[str] = "inv_freq"
 
     scaling_factor: ScalingFactor = 1.0
 

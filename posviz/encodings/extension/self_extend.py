@@ -8,7 +8,7 @@ from annotated_types import Ge, Le
 from array_api_compat import array_namespace
 
 from posviz.encodings.base import Source
-from posviz.encodings.remapping import WindowRemapping
+from posviz.encodings.remapping import REMAP_SNIPPET, WindowRemapping
 from posviz.parameters import Parameter
 from posviz.results import Array
 
@@ -43,6 +43,18 @@ class SelfExtend(WindowRemapping):
     limits: ClassVar[str] = (
         "Whether a model can tell the keys of one group apart by content is not drawn."
     )
+    misread: ClassVar[tuple[str, ...]] = (
+        "You may have read the distance beyond the window as w + ⌊(δ - w)/G⌋. Positions are "
+        "floored one by one, so that keys can be cached, which can give 1 more.",
+    )
+    snippet: ClassVar[str] = (
+        REMAP_SNIPPET
+        + """w, G = $window, $group_size
+shift = w - (w / G if $shift == "true_division" else w // G)
+relative_distance = np.where(m - n < w, m - n, m // G + shift - n // G)
+"""
+    )
+    snippet_gives: ClassVar[str] = "relative_distance"
 
     group_size: Annotated[
         int,

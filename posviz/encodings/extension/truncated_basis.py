@@ -12,6 +12,7 @@ from array_api_compat import array_namespace
 from posviz.encodings.base import Source
 from posviz.encodings.extension import Extension
 from posviz.encodings.ramps import turns
+from posviz.encodings.rotary import SNIPPET
 from posviz.parameters import Parameter, ParameterError
 from posviz.results import Array
 
@@ -46,6 +47,15 @@ class TruncatedBasis(Extension):
         "The paper fine-tunes with this basis; applied to a trained model as it is, it breaks what "
         "the slow pairs had learned."
     )
+    snippet: ClassVar[str] = (
+        SNIPPET
+        + """L = $original_max_position_embeddings
+turns = L * f / (2 * np.pi)
+slow = np.where(turns > $frozen_turns, 2 * np.pi * $fixed_turns / L, 0.0)
+inv_freq = np.where(turns >= $kept_turns, f, slow)
+"""
+    )
+    snippet_gives: ClassVar[str] = "inv_freq"
 
     kept_turns: Annotated[
         float,

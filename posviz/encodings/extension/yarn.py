@@ -9,7 +9,8 @@ from annotated_types import Ge, Le
 
 from posviz.encodings.base import Source
 from posviz.encodings.extension import FactorExtension, yarn_magnitude
-from posviz.encodings.yarn_rules import YarnRules
+from posviz.encodings.rotary import SNIPPET_AT_LENGTH
+from posviz.encodings.yarn_rules import RAMP_SNIPPET, YarnRules
 from posviz.parameters import Parameter
 
 Mscale = Annotated[
@@ -67,6 +68,31 @@ class Yarn(YarnRules, FactorExtension):
         "Staying inside the trained arc is necessary, not sufficient: it gives only superficial "
         "long context without training at that length."
     )
+    misread: ClassVar[tuple[str, ...]] = (
+        "You may have read that the ramp is linear in the turns of a pair. The paper prints "
+        "that; its code and every runtime make it linear in the pair index. The bands are the "
+        "same, the middle is not: pair 33 of Llama 2 is kept to 0.15 by the one and to 0.5 by "
+        "the other.",
+        "You may have read that logits grow by 0.1 ln s + 1. That factor is on cos and sin, "
+        "so on q and k both: logits get its square, 1.63 for s = 16 and not 1.28, and only "
+        "their rotated part.",
+        "You may have read that wavelengths below L are kept and those up to s·L blended. "
+        "Kept are those below L/β, 128 tokens for Llama 2; the blend ends at L/α, the trained "
+        "window itself.",
+    )
+    used_in: ClassVar[tuple[str, ...]] = (
+        "Yarn-Llama-2-7b-128k",
+        "Qwen2.5 (beyond 32K)",
+        "DeepSeek-V3",
+        "gpt-oss",
+    )
+    snippet: ClassVar[str] = (
+        SNIPPET_AT_LENGTH
+        + 's = $scaling_factor if $applies == "always" or length > L else 1\n'
+        + RAMP_SNIPPET
+        + "inv_freq = f / s + $extrapolation_factor * kept * (f - f / s)\n"
+    )
+    snippet_gives: ClassVar[str] = "inv_freq"
     profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "transformers, vLLM": _TRANSFORMERS,
         "llama.cpp (always rounded)": {

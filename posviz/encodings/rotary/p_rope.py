@@ -41,6 +41,21 @@ class PRope(RotaryEncoding):
     limits: ClassVar[str] = (
         "Whether a model needs its slow pairs for content is learned, not drawn."
     )
+    misread: ClassVar[tuple[str, ...]] = (
+        "You may have read that p-RoPE is partial rotary by another name. Partial rotary as "
+        "in GPT-NeoX squeezes a whole ladder into the first p·D dimensions; p-RoPE leaves the "
+        "ladder of all D and stops its slow pairs: with D = 256 and p = 0.75, 96 pairs turn "
+        "and the slowest has 5,847 tokens.",
+    )
+    used_in: ClassVar[tuple[str, ...]] = ("Gemma 4",)
+    snippet: ClassVar[str] = """
+import numpy as np
+positions = np.arange(16.0)
+D, p = $head_dim, $partial_rotary_factor
+inv_freq = $base ** (-np.arange(0, D, 2) / D) / $scaling_factor
+inv_freq[int(D * p / 2):] = 0.0
+"""
+    snippet_gives: ClassVar[str] = "inv_freq"
 
     partial_rotary_factor: PartialRotaryFactor = 0.75
     scaling_factor: Annotated[

@@ -41,6 +41,8 @@ class Line:
     x: Any
     y: Any
     is_step: bool = False
+    is_mark: bool = False
+    """Drawn as marks, without a line between them."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,7 @@ def draw_lines(series: Sequence[tuple[str, int | None, Line]], axes: Lines) -> F
             np.asarray(line.x, dtype=float),
             line.y,
             hover=f"{axes.x_title} %{{x:,.6~g}}<br>{axes.y_title} %{{y:.5g}}",
-            **({"line": {**theme.line(slot), "shape": "hv"}} if line.is_step else {}),
+            **_style(line, slot),
         )
         for label, slot, line in series
     ]
@@ -137,6 +139,13 @@ def draw_lines(series: Sequence[tuple[str, int | None, Line]], axes: Lines) -> F
         x["scaleanchor"] = "y"
     levels = [level(value, words, across="x", log=axes.log_x) for value, words in axes.levels]
     return FigureSpec(traces, layout(x, y, levels=levels))
+
+
+def _style(line: Line, slot: int | None) -> dict[str, Any]:
+    """What sets a line apart from a plain curve."""
+    if line.is_mark:
+        return {"mode": "markers", "marker": {"size": 9, "color": theme.line(slot)["color"]}}
+    return {"line": {**theme.line(slot), "shape": "hv"}} if line.is_step else {}
 
 
 def _axis(

@@ -29,7 +29,7 @@ def _content(result: Result, at: At) -> Lines:
     return Lines(
         [
             Line(f"path, {share:.0%} of the variance", plane[:, 0], plane[:, 1]),
-            Line(f"position {here}", plane[[here, here], 0], plane[[here, here], 1] * [1, 1.0]),
+            Line(f"position {here}", plane[[here], 0], plane[[here], 1], is_mark=True),
         ],
         "first principal axis",
         "second principal axis",

@@ -30,13 +30,16 @@ def session_of(desk: ResultsDesk, key: str) -> Session:
 
 
 @st.fragment
-def board(desk: ResultsDesk, key: str, below: Callable[[View], None]) -> None:
-    """The board, and what stands below it and follows its values when they come to rest."""
+def board(
+    desk: ResultsDesk, key: str, *, above: Callable[[View], None], below: Callable[[View], None]
+) -> None:
+    """The board, and what stands around it and follows its values when they come to rest."""
     session: Session = st.session_state[key]
     request = live.last_request(f"{key}_board") or {}
     reply = exchange.answer(desk, session, request)
     for spec in session.view.specs.values():
         if caution := spec.caution():
             st.caption(f"⚠ {spec.title}: {caution}")
+    above(session.view)
     live.board(live.pack(reply, known=request.get("known", ())), key=f"{key}_board")
     below(session.view)
