@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, ClassVar
 
+import numpy as np
 from annotated_types import Ge, Le
 
 from posviz.encodings.extension import Extension, log_length_scale
@@ -61,6 +63,11 @@ class Remapping(Extension):
         if not self.query_scaling:
             return None
         return log_length_scale(query, self.original_max_position_embeddings)
+
+    def example_positions(self, count: int) -> Array:
+        """Evenly over the trained window: next to each other they would all be within reach."""
+        step = max(1, math.ceil(self.original_max_position_embeddings / max(1, count)))
+        return np.arange(float(count)) * step
 
 
 class WindowRemapping(Remapping):

@@ -6,6 +6,7 @@ import streamlit as st
 
 from posviz.catalog import catalog, families, get
 from posviz.encodings.base import Encoding
+from posviz.encodings.rotary import RotaryEncoding
 from posviz.ui.about import about, introduction
 from posviz.ui.results_board.explore import DESK
 from posviz.ui.results_board.page import Session, board, session_of
@@ -27,7 +28,15 @@ def _above(view: View) -> None:
 
 
 def _below(view: View) -> None:
-    about(next(iter(view.specs.values())))
+    spec = next(iter(view.specs.values()))
+    if isinstance(spec, RotaryEncoding):
+        st.page_link(
+            "pages/context_extension.py",
+            label=f"Tune {spec.title} on a released model",
+            query_params={"b": spec.id},
+            icon="➡️",
+        )
+    about(spec)
 
 
 def _choose(session: Session) -> None:

@@ -34,7 +34,7 @@ def test_home_shows_a_picture_and_three_ways_in():
     drawn = json.loads(app.get("plotly_chart")[0].proto.spec)
     assert drawn["layout"]["xaxis"]["title"]["text"] == "pair (0 is the fastest)"
     assert [heading.value for heading in app.subheader] == ["Teach it", "Tune it", "Check it"]
-    assert len(app.get("page_link")) == 2 + 3
+    assert len(app.get("page_link")) == 5 + 3
 
 
 @pytest.mark.parametrize("encoding_id", ROTARY)
@@ -134,3 +134,57 @@ def test_messages_quote_the_file_s_own_keys_literally():
     app.button[0].click().run()
     assert not app.exception
     assert r"\*\*bold\*\* \[x\]\(http\://a\)" in app.error[0].value
+
+
+ALL = [encoding.id for encoding in posviz.catalog()]
+
+
+@pytest.mark.parametrize("encoding_id", ALL)
+def test_explore_page_runs_with_every_encoding(encoding_id):
+    app = opened("pages/explore.py", encoding=encoding_id)
+    encoding = posviz.get(encoding_id)
+    assert app.session_state["explore"].view.values["encoding"] == encoding_id
+    assert len(app.get("bidi_component")) == 1
+    assert not app.error
+    assert app.latex[0].value.strip("$\n ") == encoding.formula
+    words = [one.value for one in app.markdown]
+    assert encoding.shows in words
+    assert encoding.limits in words
+    for sentence in encoding.misread:
+        assert f"- {sentence}" in words
+    assert encoding.sources[0].text in [one.value for one in app.get("text")]
+    cautions = [one.value for one in app.caption if encoding.title in one.value]
+    assert bool(cautions) == encoding.is_learned
+
+
+@pytest.mark.parametrize("encoding_id", ALL)
+def test_compare_page_runs_with_every_encoding(encoding_id):
+    app = opened("pages/compare.py", a=encoding_id)
+    assert len(app.get("bidi_component")) == 1
+    assert not app.error
+    sentence = next(one.value for one in app.markdown if one.value.startswith("**A · "))
+    assert posviz.get(encoding_id).title in sentence
+
+
+def test_another_family_opens_its_first_encoding():
+    app = opened("pages/explore.py")
+    app.get("button_group")[0].set_value("bias").run()
+    assert not app.exception
+    chosen = app.session_state["explore"].view.values["encoding"]
+    assert posviz.get(chosen).family == "bias"
+    app.selectbox[0].select("alibi").run()
+    assert app.session_state["explore"].view.values["encoding"] == "alibi"
+
+
+def test_the_catalog_lists_all_and_finds_by_word_and_family():
+    app = opened("pages/catalog.py")
+
+    def table():
+        return next(one.proto.body for one in app.get("html") if "posviz-catalog" in one.proto.body)
+
+    assert all(f"encoding={each}'" in table() for each in ALL)
+    app.text_input[0].set_value("press smith").run()
+    assert "encoding=alibi'" in table()
+    assert table().count("<tr>") < 6
+    app.text_input[0].set_value("no such thing").run()
+    assert app.info[0].value.startswith("Nothing fits.")

@@ -77,9 +77,9 @@ class Longrope(Extension):
     )
     snippet: ClassVar[str] = """
 import numpy as np
-L, capacity = $original_max_position_embeddings, $max_position_embeddings
+L, capacity, by = $original_max_position_embeddings, $max_position_embeddings, $switch
 positions, d = np.array([0.0, 1.0, L - 1, 2 * L - 1]), int($head_dim * $partial_rotary_factor)
-is_long = {"length": positions[-1] >= L, "capacity": capacity > L, "always_long": True}[$switch]
+is_long = by == "always_long" or (positions[-1] >= L if by == "length" else capacity > L)
 short = $short_factor
 long = $long_factor
 inv_freq = $base ** (-np.arange(0, d, 2) / d) / np.array(long if is_long else short)
@@ -241,4 +241,6 @@ inv_freq = $base ** (-np.arange(0, d, 2) / d) / np.array(long if is_long else sh
 def _wrapped(numbers: tuple[float, ...]) -> str:
     """A list as code in lines of at most 100 characters."""
     shown = ", ".join(f"{number:.10g}" for number in numbers)
-    return "[" + textwrap.fill(shown, 90, subsequent_indent=" ") + "]"
+    return (
+        "[" + textwrap.fill(shown, 98, initial_indent=" " * 9, subsequent_indent=" ").strip() + "]"
+    )

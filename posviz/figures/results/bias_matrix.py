@@ -6,9 +6,9 @@ from typing import cast
 
 import numpy as np
 
-from posviz.figures.results.drawn import MOST_CELLS, At, Map, ResultFigure
+from posviz.figures.results.drawn import MOST_CELLS, At, Map, ResultFigure, counted
 from posviz.measures import position_logits
-from posviz.results import AttentionBias, AttentionMask, Result
+from posviz.results import AttentionBias, Result
 
 
 def _content(result: Result, at: At) -> Map:
@@ -23,9 +23,9 @@ def _content(result: Result, at: At) -> Map:
         x=middles,
         y=middles,
         z=np.stack(bands),
-        x_title="key position",
-        y_title="query position",
-        z_title="bias" if isinstance(result, AttentionBias) else "mask",
+        x_title=counted("key position", result),
+        y_title=counted("query position", result),
+        z_title="bias",
         block=block,
     )
 
@@ -41,7 +41,7 @@ def _band(result: Result, head: int, rows: slice, starts: np.ndarray) -> np.ndar
 
 
 def _head(result: Result, at: At) -> int:
-    return min(at.head, result.heads - 1) if isinstance(result, AttentionBias) else 0
+    return min(at.head, cast(AttentionBias, result).heads - 1)
 
 
 def _slots(result: Result, at: At) -> dict[str, str]:
@@ -65,7 +65,7 @@ figure = ResultFigure(
     "counted from 0. Blank cells are masked. Where every diagonal has one colour, it depends on "
     "the distance only.",
     limits="The bias alone: the content, q·k, is added to it and can outweigh it.",
-    accepts=lambda result: isinstance(result, AttentionBias | AttentionMask),
+    accepts=lambda result: isinstance(result, AttentionBias),
     content=_content,
     slots=_slots,
     order=10,

@@ -110,6 +110,15 @@ class ResultFigure:
         return drawn(self.content(result, at or At())).figure()
 
 
+def counted(title: str, result: Result) -> str:
+    """An axis title for places in a sequence whose positions are more than one token apart."""
+    positions = np.asarray(result.positions)
+    if positions.ndim != 1 or len(positions) < 2:
+        return title
+    step = float(positions[1] - positions[0])
+    return title if step == 1 else f"{title} (one in {step:,.4g} tokens)"
+
+
 def drawn(content: Lines | Map) -> FigureSpec:
     """One result's lines or map as a figure."""
     if isinstance(content, Map):

@@ -6,7 +6,7 @@ from typing import cast
 
 import numpy as np
 
-from posviz.figures.results.drawn import MOST_CELLS, At, Line, Lines, ResultFigure
+from posviz.figures.results.drawn import MOST_CELLS, At, Line, Lines, ResultFigure, counted
 from posviz.figures.results.weights_row import head_of
 from posviz.measures import position_logits, softmax_rows
 from posviz.results import AttentionBias, AttentionMask, AttentionTerms, Result
@@ -18,7 +18,7 @@ def _content(result: Result, at: At) -> Lines:
     weights = softmax_rows(logits[:, :count])
     return Lines(
         [Line("mean over the queries", np.arange(count), weights.mean(axis=0))],
-        "key position",
+        counted("key position", result),
         "mean weight",
     )
 

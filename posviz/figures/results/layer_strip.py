@@ -20,7 +20,8 @@ def _content(result: Result, at: At) -> Map:
         y_title=" ",
         z_title=words,
         colours="size",
-        limits=(0.0, max(1.0, len(kinds) - 1.0)),
+        # From -1, so that no layer has the colour of the page.
+        limits=(-1.0, max(1.0, len(kinds) - 1.0)),
     )
 
 

@@ -6,7 +6,7 @@ from typing import cast
 
 import numpy as np
 
-from posviz.figures.results.drawn import MOST_CELLS, At, Map, ResultFigure
+from posviz.figures.results.drawn import MOST_CELLS, At, Map, ResultFigure, counted
 from posviz.measures import block_means
 from posviz.results import RelativeRotation, Result
 
@@ -24,8 +24,8 @@ def _content(result: Result, at: At) -> Map:
         x=cells.middles,
         y=rows.middles,
         z=cells.values,
-        x_title="key position",
-        y_title="query position",
+        x_title=counted("key position", result),
+        y_title=counted("query position", result),
         z_title="distance seen (tokens)",
         colours="size",
         block=max(rows.block, cells.block),

@@ -6,7 +6,7 @@ from typing import cast
 
 import numpy as np
 
-from posviz.figures.results.drawn import At, Line, Lines, ResultFigure
+from posviz.figures.results.drawn import At, Line, Lines, ResultFigure, counted
 from posviz.measures import position_logits, softmax_rows
 from posviz.results import AttentionBias, AttentionMask, AttentionTerms, Result
 
@@ -25,7 +25,9 @@ def _content(result: Result, at: At) -> Lines:
     rows = position_logits(result, head_of(result, at), slice(query, query + 1))
     weights = softmax_rows(cast(np.ndarray, rows))[0]
     return Lines(
-        [Line(f"query {query}", np.arange(len(weights)), weights)], "key position", "weight"
+        [Line(f"query {query}", np.arange(len(weights)), weights)],
+        counted("key position", result),
+        "weight",
     )
 
 

@@ -1,0 +1,52 @@
+"""Which keys each query sees."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+
+from posviz.figures.results.drawn import MOST_CELLS, At, Map, ResultFigure, counted
+from posviz.measures import block_means
+from posviz.results import AttentionMask, Result
+
+
+def _content(result: Result, at: At) -> Map:
+    seen = np.isfinite(np.asarray(cast(AttentionMask, result).matrix)).astype(float)
+    rows = block_means(seen, MOST_CELLS, axis=0)
+    cells = block_means(rows.values, MOST_CELLS, axis=1)
+    return Map(
+        x=cells.middles,
+        y=rows.middles,
+        z=cells.values,
+        x_title=counted("key position", result),
+        y_title=counted("query position", result),
+        z_title="seen",
+        colours="size",
+        limits=(0.0, 1.0),
+        block=max(rows.block, cells.block),
+    )
+
+
+def _slots(result: Result, at: At) -> dict[str, str]:
+    query = min(at.position, len(result.positions) - 1)
+    key = max(0, query - at.distance)
+    value = float(np.asarray(cast(AttentionMask, result).matrix)[query, key])
+    shown = "0" if value == 0 else r"-∞"
+    return {"query": str(query), "key": str(key), "value": shown}
+
+
+figure = ResultFigure(
+    id="mask_matrix",
+    title="What each query sees",
+    formula=r"M_{mn} = \text{⟨value⟩},\quad m = \text{⟨query⟩},\; n = \text{⟨key⟩}",
+    help="Full ink: the key (column) is seen by the query (row), and 0 is added to its logit. "
+    "Blank: it is hidden, and minus infinity is added.",
+    limits="One layer; the figure of the stack shows how far several layers see together.",
+    accepts=lambda result: isinstance(result, AttentionMask),
+    content=_content,
+    slots=_slots,
+    order=10,
+    uses=frozenset({"position", "distance"}),
+    is_map=True,
+)
