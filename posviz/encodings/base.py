@@ -71,7 +71,8 @@ class Encoding(BaseModel):
     """NumPy code that gives the same numbers, with ``$name`` for the value of a parameter; at most
     15 lines, its imports and its positions included."""
     snippet_gives: ClassVar[str]
-    """The attribute of the result that the snippet's variable of the same name must equal."""
+    """The attribute of the result that the snippet's variable of the same name must equal;
+    ``terms:name`` for an entry of a mapping."""
     picture: ClassVar[str] = ""
     """The figure to look at first, by its id; empty for the first one that accepts the result."""
     most_positions: ClassVar[int] = 8192
@@ -116,6 +117,11 @@ class Encoding(BaseModel):
 
     def caution(self) -> str:
         """What a reader must know before trusting the numbers; empty for most encodings."""
+        return ""
+
+    def missing(self) -> str:
+        """What must be installed before this spec can be encoded here, and how to get it; empty
+        where nothing is missing, as for nearly every spec."""
         return ""
 
     def code(self) -> str:

@@ -51,3 +51,30 @@ def t5_bucket(
     large = xp.astype(xp.minimum(exact + log_bucket, last), xp.int64)
     within = xp.where(is_exact, xp.astype(distance, xp.int64), large)
     return within + xp.astype(first, xp.int64)
+
+
+def log_bucket(distance: Array, bucket_size: int, max_position: int) -> Array:
+    """Signed bucket of every distance, whole numbers of the same shape.
+
+    With e = ⌊bucket_size/2⌋ distances up to e keep themselves; a larger one becomes
+    e + ⌈ln(|δ|/e) / ln((max_position-1)/e) · (e - 1)⌉ with its sign. It is odd: bucket(-δ) is
+    -bucket(δ). The logarithm is rounded to float32, as in the code that models were trained with.
+
+    Parameters
+    ----------
+    distance : any shape, tokens, query - key.
+    bucket_size : buckets of one direction, at least 4.
+    max_position : the distance that the last bucket stands for; above e + 1.
+
+    He et al., arXiv:2006.03654, appendix; transformers 5.24.0 ``make_log_bucket_position``. TUPE's
+    buckets (guolinke/TUPE, ``relative_position_bucket``) are these with half of its bins.
+    """
+    xp = array_namespace(distance)
+    at = xp.astype(distance, xp.float64)
+    exact = bucket_size // 2
+    size = xp.abs(at)
+    far = xp.where(size > exact, size, xp.full_like(size, exact))
+    ratio = xp.log(xp.astype(far, xp.float32) / exact)
+    steps = xp.ceil(ratio / math.log((max_position - 1) / exact) * (exact - 1))
+    bucket = xp.where(size <= exact, size, xp.astype(steps, xp.float64) + exact)
+    return xp.astype(bucket * xp.sign(at), xp.int64)

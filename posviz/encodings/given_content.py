@@ -6,6 +6,7 @@ import hashlib
 import math
 import re
 from collections.abc import Mapping
+from string import Template
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -120,7 +121,7 @@ class ContentEncoding(LearnedParts):
             raise ParameterError(f"{self.title}: queries and keys must be given together.")
         labels: tuple[str, ...] = ()
         if queries is None:
-            labels, made = self._made(at.shape[0])
+            labels, made = self.made(at.shape[0])
             queries, keys = (xp.asarray(one, dtype=at.dtype, device=device_of(at)) for one in made)
         expected = (self.heads, at.shape[0], self.head_dim)
         for name, vectors in (("queries", queries), ("keys", keys)):
@@ -146,18 +147,36 @@ class ContentEncoding(LearnedParts):
                 f"{self.title}: {lacking} must not be empty while content is {self.content}."
             )
 
+    def code(self) -> str:
+        """The snippet with this spec's values, ``$made`` being the lines that make q and k.
+
+        They are arrays (H, 16, D); the words of a sentence need posviz for their numbers.
+        """
+        made = {
+            "seeded": "q, k = np.moveaxis(np.random.default_rng([$seed, 1])"
+            ".standard_normal((16, 2, H, D)), 0, 2)",
+            "typed": "typed = [np.resize(row, 16) for row in ($typed_queries, $typed_keys)]\n"
+            "q, k = (np.ones((H, 1, D)) * row[:, None] * D**-0.25 for row in typed)",
+            "sentence": "from posviz import get\n"
+            'words = dict(content="sentence", sentence=$sentence)\n'
+            f'q, k = get("{self.id}")(heads=H, head_dim=D, seed=$seed, **words).made(16)[1]',
+        }[self.content]
+        values = {name: repr(value) for name, value in self.model_dump().items()}
+        snippet = self.snippet.replace("$made", made)
+        return Template(snippet).substitute(values).strip() + "\n"
+
     def words(self) -> list[str]:
         """The words and punctuation marks of the sentence."""
         return re.findall(r"\w+|[^\w\s]", self.sentence)
 
-    def _made(self, count: int) -> tuple[tuple[str, ...], tuple[np.ndarray, np.ndarray]]:
+    def made(self, count: int) -> tuple[tuple[str, ...], tuple[np.ndarray, np.ndarray]]:
         """Labels, and queries and keys as (heads, positions, head_dim)."""
         if self.content == "sentence":
             return self._of_sentence(count)
         if self.content == "typed":
             unit = np.full(self.head_dim, self.head_dim**-0.25)
             typed = [np.resize(row, count) for row in (self.typed_queries, self.typed_keys)]
-            wide = [np.broadcast_to(row[:, None] * unit, self._shape(count)) for row in typed]
+            wide = [np.ones(self._shape(count)) * row[:, None] * unit for row in typed]
             return (), (wide[0], wide[1])
         # Position by position, so that a longer sequence starts with the same vectors.
         rng = np.random.default_rng([self.seed, 1])

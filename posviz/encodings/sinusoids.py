@@ -40,11 +40,12 @@ def wave_frequencies(
     frequencies down, and one alone has frequency 1.
     """
     if ladder == "standard":
-        index = xp.arange(0, model_dim, 2, dtype=xp.float64, device=device)
-        return base ** (-index / model_dim)
-    count = max(1, model_dim // 2)
-    index = xp.arange(count, dtype=xp.float64, device=device)
-    return base ** (-index / max(1, count - 1))
+        values = base ** (-np.arange(0, model_dim, 2) / model_dim)
+    else:
+        count = max(1, model_dim // 2)
+        values = base ** (-np.arange(count) / max(1, count - 1))
+    # Powers differ in the last bit between libraries, which far positions would magnify.
+    return xp.asarray(values, dtype=xp.float64, device=device)
 
 
 def waves(positions: Array, inv_freq: Array, model_dim: int, layout: WaveLayout) -> Array:

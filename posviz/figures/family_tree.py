@@ -86,12 +86,12 @@ def family_tree(entries: Iterable[Entry]) -> FigureSpec:
         }
         for edge in edges[:-1]
     ]
-    last = max(x)
+    # Labels stand right of their marks, so the right edge leaves room for the longest.
+    last = max(at + len(label) / _LETTERS_A_YEAR for at, label in zip(x, text, strict=True))
     return FigureSpec(
         [trace],
         layout(
-            # Labels stand right of their marks, so the last year needs room of its own.
-            axis("year", range=[min(x) - 0.3, last + 1.2], dtick=1, tickformat="d"),
+            axis("year", range=[min(x) - 0.3, last + 0.3], dtick=1, tickformat="d"),
             axis("", range=[top, 0], tickvals=ticks, ticktext=families, showgrid=False),
             shapes=borders,
             height=int(_LINE * top) + 70,

@@ -4,7 +4,12 @@ Nothing here knows which encoding it measures; a measure asks a spec for its fre
 factors, and the distance that its rotation sees.
 """
 
-from posviz.measures.blocks import BlockMeans, block_means
+from posviz.measures.blocks import (
+    BlockMeans,
+    banded_block_means,
+    block_means,
+    toeplitz_block_means,
+)
 from posviz.measures.bounds import covering_base, critical_dimension, decay_bound
 from posviz.measures.decay import (
     ScoreDecay,
@@ -21,6 +26,7 @@ from posviz.measures.profiles import ProfileDifference, profile_difference
 from posviz.measures.properties import Property, kind_of, properties
 from posviz.measures.rotating_pair import Clock, clock
 from posviz.measures.score_map import ScoreMap, score_map
+from posviz.measures.shift import shift_error
 from posviz.measures.similarity import (
     Features,
     SimilarityMap,
@@ -30,8 +36,20 @@ from posviz.measures.similarity import (
     similarity_profile,
 )
 from posviz.measures.split_angle import cos_mean, cos_mean_at, direct_cos_mean
+from posviz.measures.tables import (
+    PowerSpectrum,
+    PrincipalPlane,
+    power_spectrum,
+    principal_plane,
+    row_norms,
+)
 from posviz.measures.thinning import thin
-from posviz.measures.weight_rows import position_logits, softmax_rows
+from posviz.measures.weight_rows import (
+    logit_blocks,
+    position_logits,
+    seen_blocks,
+    softmax_rows,
+)
 
 __all__ = [
     "BANDS",
@@ -39,6 +57,8 @@ __all__ = [
     "Clock",
     "Features",
     "Needle",
+    "PowerSpectrum",
+    "PrincipalPlane",
     "ProfileDifference",
     "Property",
     "Relation",
@@ -49,6 +69,7 @@ __all__ = [
     "SimilarityProfile",
     "Spectrum",
     "Temperature",
+    "banded_block_means",
     "block_means",
     "clock",
     "cos_mean",
@@ -60,14 +81,20 @@ __all__ = [
     "features",
     "first_negative",
     "kind_of",
+    "logit_blocks",
     "logit_gain",
     "needle_weight",
     "position_logits",
+    "power_spectrum",
+    "principal_plane",
     "profile_difference",
     "properties",
     "relation",
+    "row_norms",
     "score_decay",
     "score_map",
+    "seen_blocks",
+    "shift_error",
     "short_range_cost",
     "similarity_map",
     "similarity_profile",
@@ -75,4 +102,5 @@ __all__ = [
     "spectrum",
     "temperature",
     "thin",
+    "toeplitz_block_means",
 ]

@@ -88,11 +88,13 @@ class ScaledRotation(Rotation):
     query_gain, key_gain : (positions, pairs) factors on the rotated pairs.
     decay : (pairs,) what a pair keeps over one token of distance: query_gain at m times key_gain at
         n is decay to the power m - n.
+    is_causal_only : True where keys after their query are masked, since the factor grows there.
     """
 
     query_gain: Array
     key_gain: Array
     decay: Array
+    is_causal_only: bool = False
 
     def rotate_queries(self, vectors: Array) -> Array:
         return self._scaled(vectors, self.query_gain)

@@ -36,12 +36,14 @@ def show() -> None:
         mode = "dark" if st.context.theme.type == "dark" else "light"
         entries = [(row.family, row.year, row.title, row.source) for row in everything]
         drawn = figures.family_tree.build(entries)
-        st.plotly_chart(
-            drawn.figure(mode),  # type: ignore[arg-type]
-            key="catalog-tree",
-            height=drawn.layout["height"],
-            alt="Every encoding at the year of its first source, in the band of its family.",
-        )
+        st.html(_WIDE)
+        with st.container(key="catalog-tree-box"):
+            st.plotly_chart(
+                drawn.figure(mode),  # type: ignore[arg-type]
+                key="catalog-tree",
+                height=drawn.layout["height"],
+                alt="Every encoding at the year of its first source, in the band of its family.",
+            )
     _table_with_filters(everything)
 
 
@@ -101,6 +103,11 @@ def _cells(row: Row) -> str:
     return "".join(cells)
 
 
+# Below this width the labels would run into each other: the picture is moved sideways instead.
+_WIDE = """<style>
+.st-key-catalog-tree-box { overflow-x: auto; }
+.st-key-catalog-tree-box > div { min-width: 64rem; }
+</style>"""
 _STYLE = """<style>
 .posviz-scroll { overflow-x: auto; }
 .posviz-catalog { border-collapse: collapse; font-size: 0.85rem; min-width: 60rem; width: 100%; }

@@ -220,7 +220,7 @@ def angles_batched(case: Case, spec: Any, expected: np.ndarray) -> np.ndarray:
     return angles(case, spec, expected[0])[None]
 
 
-def wavelengths_cut(case: Case, spec: Any, expected: np.ndarray) -> np.ndarray:
-    """The first, second and last wavelength, cut to one digit after the point."""
-    found = spec.encode(case["params"]["positions"]).wavelengths[[0, 1, -1]]
-    return np.floor(10 * found) / 10
+def wavelengths_printed(case: Case, spec: Any, expected: np.ndarray) -> list[float]:
+    """The first, second and last wavelength, the second cut and the others rounded."""
+    first, second, last = spec.encode(case["params"]["positions"]).wavelengths[[0, 1, -1]]
+    return [round(first, 1), np.floor(10 * second) / 10, round(last)]

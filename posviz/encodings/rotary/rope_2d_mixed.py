@@ -9,8 +9,9 @@ import numpy as np
 from annotated_types import Ge, Le
 from array_api_compat import array_namespace
 
-from posviz.encodings.axial import AxialEncoding, PlaneHeadDim, grid_shape, walked
+from posviz.encodings.axial import AxialEncoding, PlaneHeadDim
 from posviz.encodings.base import Source
+from posviz.encodings.coordinates import grid_shape, walked
 from posviz.encodings.learned_parts import LearnedParts
 from posviz.encodings.rotary import Base, LayoutField
 from posviz.parameters import Parameter, ParameterError
@@ -41,8 +42,8 @@ class Rope2dMixed(LearnedParts, AxialEncoding):
         r"b^{-4i/D} \left(\cos \alpha_h, \sin \alpha_h\right) \text{ at the start}"
     )
     shows: ClassVar[str] = (
-        "Stripes in any direction, so that the score can tell one diagonal from the other, which "
-        "axial RoPE cannot."
+        "Stripes in any direction: a score can single out a diagonal, where the axial one is "
+        "always a function of the row distance plus one of the column distance."
     )
     limits: ClassVar[str] = (
         "Only the start is shown; a trained model has other frequencies in every layer, and pairs "

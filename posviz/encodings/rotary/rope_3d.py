@@ -30,7 +30,8 @@ class Rope3d(GridEncoding):
             title="rotary-embedding-torch",
             authors="Wang",
             year=2021,
-            code="rotary-embedding-torch 0.9.1 RotaryEmbedding.get_axial_freqs",
+            code="rotary-embedding-torch 0.9.1 RotaryEmbedding.get_axial_freqs; diffusers 0.35.2 "
+            "(HunyuanVideo, Wan, CogVideoX)",
         ),
     )
     formula: ClassVar[str] = (

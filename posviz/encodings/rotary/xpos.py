@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from annotated_types import Ge, Gt, Le
+import numpy as np
+from annotated_types import Ge, Le
 from array_api_compat import array_namespace
 
 from posviz.encodings.base import Source
 from posviz.encodings.rotary import LayoutField, RotaryFamily
-from posviz.parameters import Parameter
+from posviz.parameters import Parameter, ParameterError
 from posviz.results import Array, ScaledRotation, device_of, frozen
 
 
@@ -77,7 +79,7 @@ cos = np.cos(angles)  # q takes (cos, sin) times query_gain, k takes them times 
     layout: LayoutField = "interleaved"
     gamma: Annotated[
         float,
-        Gt(0),
+        Ge(1e-6),
         Le(100),
         Parameter(
             help="How much of the fastest pair is kept: a large γ brings every ζ near 1.",
@@ -122,12 +124,12 @@ cos = np.cos(angles)  # q takes (cos, sin) times query_gain, k takes them times 
         Returns
         -------
         ScaledRotation; its curves hold Σ cos(δ f_i) with and without the decay, for the distance δ
-        of each position from the first.
+        of each position from the smallest.
 
         Raises
         ------
-        ParameterError : positions that are not finite numbers in one row or are beyond 2^53, or a
-            length below 1.
+        ParameterError : positions that are not finite numbers in one row or are so far from the
+            centre that a factor leaves the range of their dtype, or a length below 1.
         """
         at = self.position_row(positions)
         tokens = self.context_length(at, length)
@@ -136,8 +138,9 @@ cos = np.cos(angles)  # q takes (cos, sin) times query_gain, k takes them times 
         device = device_of(at)
         ladder = self.ladder(self.base, xp=xp, device=device)
         zeta = xp.astype(self.zeta(xp=xp, device=device), at.dtype)
+        self._check_reach(at, centre)
         power = (at - centre)[:, None] / self.scale_base
-        distance = (at - at[:1])[:, None]
+        distance = (at - (xp.min(at) if at.shape[0] else 0))[:, None]
         waves = xp.cos(distance * xp.astype(ladder, at.dtype))
         faded = zeta ** (distance / self.scale_base) * waves
         return ScaledRotation(
@@ -145,8 +148,23 @@ cos = np.cos(angles)  # q takes (cos, sin) times query_gain, k takes them times 
             query_gain=frozen(zeta**power),
             key_gain=frozen(zeta**-power),
             decay=frozen(zeta ** (1 / self.scale_base)),
+            is_causal_only=True,
             curves={
                 "Σ cos, faded (xPos)": frozen(xp.sum(faded, axis=1)),
                 "Σ cos (RoPE)": frozen(xp.sum(waves, axis=1)),
             },
         )
+
+    def _check_reach(self, at: Array, centre: int) -> None:
+        xp = array_namespace(at)
+        fastest = -math.log(float(self.zeta(xp=np)[0]))
+        largest = math.log(float(xp.finfo(at.dtype).max))
+        farthest = int(self.scale_base * largest / fastest)
+        asked = float(xp.max(xp.abs(at - centre))) if at.shape[0] else 0.0
+        if asked > farthest:
+            name = str(at.dtype).rpartition(".")[2]
+            raise ParameterError(
+                f"{self.title}: positions must be within {farthest} tokens of the centre {centre}, "
+                f"where its factors leave the range of {name}, with gamma {self.gamma:g} and "
+                f"scale_base {self.scale_base:g}; got one {asked:g} tokens away."
+            )

@@ -7,37 +7,21 @@ from typing import cast
 import numpy as np
 
 from posviz.figures.results.drawn import MOST_CELLS, At, Map, ResultFigure, counted
-from posviz.measures import position_logits
+from posviz.measures import logit_blocks, position_logits
 from posviz.results import AttentionBias, Result
 
 
 def _content(result: Result, at: At) -> Map:
-    count = int(result.positions.shape[0])
-    head = _head(result, at)
-    block = max(1, -(-count // MOST_CELLS))
-    starts = np.arange(0, count, block)
-    # One band of queries at a time, so that no matrix of a long context is ever whole.
-    bands = [_band(result, head, slice(start, start + block), starts) for start in starts]
-    middles = starts + (np.minimum(starts + block, count) - 1 - starts) / 2
+    cells = logit_blocks(cast(AttentionBias, result), _head(result, at), MOST_CELLS)
     return Map(
-        x=middles,
-        y=middles,
-        z=np.stack(bands),
+        x=cells.middles,
+        y=cells.middles,
+        z=cells.values,
         x_title=counted("key position", result),
         y_title=counted("query position", result),
         z_title="bias",
-        block=block,
+        block=cells.block,
     )
-
-
-def _band(result: Result, head: int, rows: slice, starts: np.ndarray) -> np.ndarray:
-    """Means over blocks of the keys that are seen; NaN for a block without any."""
-    found = position_logits(result, head, rows)
-    assert found is not None
-    seen = np.isfinite(found)
-    sums = np.add.reduceat(np.where(seen, found, 0).sum(axis=0), starts)
-    counts = np.add.reduceat(seen.sum(axis=0), starts)
-    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
 def _head(result: Result, at: At) -> int:

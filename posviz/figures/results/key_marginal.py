@@ -14,8 +14,9 @@ from posviz.results import AttentionBias, AttentionMask, AttentionTerms, Result
 
 def _content(result: Result, at: At) -> Lines:
     count = min(MOST_CELLS, int(result.positions.shape[0]))
-    logits = cast(np.ndarray, position_logits(result, head_of(result, at), slice(0, count)))
-    weights = softmax_rows(logits[:, :count])
+    first = slice(0, count)
+    logits = cast(np.ndarray, position_logits(result, head_of(result, at), first, first))
+    weights = softmax_rows(logits)
     return Lines(
         [Line("mean over the queries", np.arange(count), weights.mean(axis=0))],
         counted("key position", result),

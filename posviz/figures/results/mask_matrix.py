@@ -7,32 +7,30 @@ from typing import cast
 import numpy as np
 
 from posviz.figures.results.drawn import MOST_CELLS, At, Map, ResultFigure, counted
-from posviz.measures import block_means
+from posviz.measures import position_logits, seen_blocks
 from posviz.results import AttentionMask, Result
 
 
 def _content(result: Result, at: At) -> Map:
-    seen = np.isfinite(np.asarray(cast(AttentionMask, result).matrix)).astype(float)
-    rows = block_means(seen, MOST_CELLS, axis=0)
-    cells = block_means(rows.values, MOST_CELLS, axis=1)
+    cells = seen_blocks(cast(AttentionMask, result), MOST_CELLS)
     return Map(
         x=cells.middles,
-        y=rows.middles,
+        y=cells.middles,
         z=cells.values,
         x_title=counted("key position", result),
         y_title=counted("query position", result),
         z_title="seen",
         colours="size",
         limits=(0.0, 1.0),
-        block=max(rows.block, cells.block),
+        block=cells.block,
     )
 
 
 def _slots(result: Result, at: At) -> dict[str, str]:
     query = min(at.position, len(result.positions) - 1)
     key = max(0, query - at.distance)
-    value = float(np.asarray(cast(AttentionMask, result).matrix)[query, key])
-    shown = "0" if value == 0 else r"-∞"
+    row = cast(np.ndarray, position_logits(result, 0, slice(query, query + 1)))
+    shown = "0" if row[0, key] == 0 else "-∞"
     return {"query": str(query), "key": str(key), "value": shown}
 
 

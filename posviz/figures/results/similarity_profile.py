@@ -32,7 +32,7 @@ figure = ResultFigure(
     "the outer two.",
     limits="Not attention: real queries and keys are not equal. For independent ones the expected "
     "score is 0 at every distance. Taken over the first 1,024 positions.",
-    accepts=lambda result: features(result) is not None,
+    accepts=lambda result: features(result) is not None and len(result.grid) < 2,
     content=_content,
     cursor="distance",
     order=31,

@@ -22,11 +22,13 @@ def texts(view: View) -> list[dict[str, Any]]:
 
 def call(spec: Encoding, count: int) -> str:
     """The call that gives the numbers of the picture."""
+    attribute, _, entry = spec.snippet_gives.partition(":")
+    shown = f'{attribute}["{entry}"]' if entry else attribute
     return (
         "import posviz\n\n"
         f'spec = posviz.parse("{link(spec)}")\n'
         f"result = spec.encode(spec.example_positions({count}))\n"
-        f"print(result.{spec.snippet_gives})\n"
+        f"print(result.{shown})\n"
     )
 
 

@@ -187,7 +187,10 @@ def first_view(chosen: Mapping[str, str], slots: tuple[str, ...]) -> View:
         values.update(own_values(slot, chosen.get(slot, OFF)))
     view = View(slots, values)
     # An encoding whose cost grows with the square of the length opens where it is quick.
-    return with_cursor_kept(replace(view, values={**values, "length": min(128, view.most // 8)}))
+    view = replace(view, values={**values, "length": min(128, view.most // 8)})
+    # A fast dimension, which shows something among few positions.
+    fast = min(values["dimension"], view.extents.get("dimension", 0) // 16)
+    return with_cursor_kept(replace(view, values={**view.values, "dimension": fast}))
 
 
 def with_cursor_kept(view: View) -> View:
