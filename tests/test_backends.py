@@ -67,7 +67,7 @@ LEARNED = [encoding for encoding in posviz.catalog() if issubclass(encoding, Lea
 @pytest.mark.parametrize("encoding", LEARNED, ids=lambda encoding: encoding.id)
 def test_gradients_of_learned_parameters_are_finite_and_right(encoding: Any) -> None:
     spec = encoding()
-    small = {"heads": 2, "head_dim": 4, "model_dim": 4, "rows": 8}
+    small = {"heads": 2, "head_dim": 4, "model_dim": 4, "rows": 8, "span": 8, "clip": 4}
     spec = spec.with_values(**{k: v for k, v in small.items() if k in encoding.model_fields})
     positions = torch.tensor(np.asarray(spec.example_positions(5)), dtype=torch.float64)
     rng = np.random.default_rng(7)

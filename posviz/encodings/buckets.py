@@ -66,8 +66,7 @@ def log_bucket(distance: Array, bucket_size: int, max_position: int) -> Array:
     bucket_size : buckets of one direction, at least 4.
     max_position : the distance that the last bucket stands for; above e + 1.
 
-    He et al., arXiv:2006.03654, appendix; transformers 5.24.0 ``make_log_bucket_position``. TUPE's
-    buckets (guolinke/TUPE, ``relative_position_bucket``) are these with half of its bins.
+    He et al., arXiv:2006.03654, appendix; transformers 5.24.0 ``make_log_bucket_position``.
     """
     xp = array_namespace(distance)
     at = xp.astype(distance, xp.float64)

@@ -70,7 +70,7 @@ def arranged(sine: Array, cosine: Array, model_dim: int, layout: WaveLayout) -> 
         joined = xp.concat((sine, cosine[:, : model_dim - sine.shape[1]]), axis=1)
     else:
         first, second = (cosine, sine) if layout == "cos_first" else (sine, cosine)
-        joined = xp.reshape(xp.stack((first, second), axis=2), (sine.shape[0], -1))
+        joined = xp.reshape(xp.stack((first, second), axis=2), (sine.shape[0], 2 * sine.shape[1]))
     joined = joined[:, :model_dim]
     missing = model_dim - joined.shape[1]
     if not missing:

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
 from posviz.encodings.base import Encoding
+from posviz.encodings.given_content import ContentEncoding
+from posviz.measures.shift import shift_error
 from posviz.measures.similarity import features
 from posviz.measures.weight_rows import position_logits
 from posviz.parameters import ParameterError
@@ -32,6 +35,10 @@ _SHIFT = 7
 _FAR = 16000
 _LAST = 1 << 20
 _CLOSE = 1e-9
+_NARROW = 32
+"""Dimensions of a table whose shift is tried."""
+_MAPPED = 1e-6
+"""What rounding leaves of the least squares over waves much longer than the table."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +59,7 @@ def properties(spec: Encoding) -> tuple[Property, ...]:
     """
     result = spec.encode(spec.example_positions(_COUNT))
     found = [_gives(result), _learned(spec)]
-    for look in (_relative, _symmetric, _falls, _keeps_length, _causal_only, _beyond):
+    for look in _LOOKS:
         one = look(spec, result)
         if one is not None:
             found.append(one)
@@ -126,10 +133,15 @@ def _relative(spec: Encoding, result: Result) -> Property | None:
         if gap > _CLOSE:
             how = f"all positions moved by {_SHIFT} change it by up to {gap:.2g} of its size"
             return Property(name, "no", how)
+        if positions.ndim == 1 and not _constant_by_distance(spec, positions):
+            how = f"all positions moved by {_SHIFT} give the same, but equal distances do not"
+            return Property(name, "no", f"{how}: the tokens at or between them count too")
         passed.append(f"{int(positions.max()):,}")
     if not passed:
         return Property(name, "cannot be tried", f"moved by {_SHIFT} positions: {refused}")
-    how = f"all positions moved by {_SHIFT} give the same, up to positions {' and '.join(passed)}"
+    held = "with queries and keys held, " if isinstance(spec, ContentEncoding) else ""
+    how = f"{held}all positions moved by {_SHIFT} give the same, up to positions "
+    how += " and ".join(passed)
     return Property(name, "yes", how)
 
 
@@ -144,10 +156,35 @@ def _change_when_moved(spec: Encoding, positions: Array) -> float:
     return float(np.abs(here[seen] - moved[seen]).max(initial=0.0)) / size
 
 
+def _constant_by_distance(spec: Encoding, positions: Array) -> bool:
+    """Whether all pairs of positions at one distance have one number, in every head."""
+    matrix = _matrix(_with_tokens_alike(spec, positions))
+    assert matrix is not None
+    at = np.asarray(positions, dtype=float)
+    _, which = np.unique(at[:, None] - at[None, :], return_inverse=True)
+    place = np.ravel(which)
+    flat = np.where(np.isfinite(matrix), matrix, 0.0).reshape(len(matrix), -1)
+    of_distance = np.zeros((len(matrix), int(place.max()) + 1))
+    of_distance[:, place] = flat
+    return _equal(of_distance[:, place], flat)
+
+
+def _with_tokens_alike(spec: Encoding, positions: Array) -> Result:
+    """The result where no token differs from another, so that only positions are left."""
+    if not isinstance(spec, ContentEncoding):
+        return spec.encode(positions)
+    one = np.random.default_rng(0).standard_normal((2, spec.heads, 1, spec.head_dim))
+    queries, keys = np.repeat(one, len(positions), axis=2)
+    return spec.encode(positions, queries=queries, keys=keys)
+
+
 def _symmetric(spec: Encoding, result: Result) -> Property | None:
     matrix = _matrix(result)
     if matrix is None or isinstance(result, RelativeRotation):
         return None
+    if isinstance(result, AttentionBias | AttentionTerms) and result.is_causal_only:
+        how = "keys after the query are masked"
+        return Property("the same in both directions", "cannot be tried", how)
     alike = _equal(matrix, np.swapaxes(matrix, -1, -2))
     value = "yes" if alike else "no"
     return Property("the same in both directions", value, "the matrix against its transpose")
@@ -205,6 +242,23 @@ def _keeps_length(spec: Encoding, result: Result) -> Property | None:
     return Property("keeps the length of q and k", "no", how)
 
 
+def _moved_by_one_map(spec: Encoding, result: Result) -> Property | None:
+    """Tried on a narrow table where its width is a parameter: a wide one takes long."""
+    if not isinstance(result, PositionTable) or len(result.grid) > 1:
+        return None
+    name = "moved by one linear map"
+    width = int(result.vectors.shape[1])
+    try:
+        if width > _NARROW and "model_dim" in type(spec).model_fields:
+            spec, width = spec.with_values(model_dim=_NARROW), _NARROW
+        rows = spec.encode(spec.example_positions(2 * width + _SHIFT))
+        error = shift_error(np.asarray(cast(PositionTable, rows).vectors), _SHIFT)
+    except ParameterError as refusal:
+        return Property(name, "cannot be tried", str(refusal))
+    how = f"the best map from t to t + {_SHIFT} leaves {error:.2g} of the length, width {width}"
+    return Property(name, "yes" if error <= _MAPPED else "no", how)
+
+
 def _causal_only(spec: Encoding, result: Result) -> Property | None:
     if not isinstance(result, AttentionBias | AttentionTerms):
         return None
@@ -227,3 +281,14 @@ def _beyond(spec: Encoding, result: Result) -> Property:
     if found is not None and np.isnan(found).any():
         return Property(name, "no", f"its numbers overflow at position {_LAST:,}")
     return Property(name, "yes", f"tried at position {_LAST:,}")
+
+
+_LOOKS = (
+    _relative,
+    _symmetric,
+    _falls,
+    _moved_by_one_map,
+    _keeps_length,
+    _causal_only,
+    _beyond,
+)

@@ -24,7 +24,9 @@ def position_logits(
     elif isinstance(result, AttentionBias):
         found = np.asarray(result.matrix)[head, rows, keys]
     elif isinstance(result, AttentionTerms):
-        found = sum(np.asarray(term)[head, rows, keys] for term in result.terms.values())
+        found = np.sum(
+            [np.asarray(term)[head, rows, keys] for term in result.terms.values()], axis=0
+        )
     elif isinstance(result, AttentionMask):
         return _by_distance(result, np.where(np.asarray(result.visible), 0, -np.inf), rows, keys)
     else:

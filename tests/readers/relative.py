@@ -5,10 +5,10 @@ A reader takes (case, spec, expected) and returns what the case's output holds.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import torch
 
 from posviz.attention import output, weights
 
@@ -70,23 +70,28 @@ def _shaw(case: Case, spec: Any) -> tuple[Any, np.ndarray]:
     return _encoded(case, spec, queries, keys, {"a_k": table}), values
 
 
-def _rounded(case: Case, result: Any) -> Any:
-    """OpenNMT rounds its logits to float32 before the softmax; nothing else of it is float32."""
+def _shaw_weights(case: Case, result: Any) -> np.ndarray:
+    """OpenNMT takes its softmax in float32 and nothing else: so does this, with the same library.
+
+    The case's tolerance is finer than what float32 leaves of an exponential.
+    """
     if "final_linear.weight" not in case["params"]["weights"]:
-        return result
-    terms = {"logits": np.asarray(result.logits).astype(np.float32)}
-    return replace(result, terms=terms)
+        return np.asarray(weights(result))
+    exact = np.asarray(weights(result))
+    single = torch.softmax(torch.tensor(np.asarray(result.logits), dtype=torch.float32), dim=-1)
+    np.testing.assert_allclose(single.numpy(), exact, rtol=1e-6)
+    return single.double().numpy()
 
 
 def shaw_attention(case: Case, spec: Any, expected: np.ndarray) -> Any:
-    return weights(_rounded(case, _shaw(case, spec)[0]))
+    return _shaw_weights(case, _shaw(case, spec)[0])
 
 
 def shaw_output(case: Case, spec: Any, expected: np.ndarray) -> np.ndarray:
     result, values = _shaw(case, spec)
     found = _weights(case)
     last = "final_linear" if "final_linear.weight" in found else "linear_out"
-    mixed = _joined(output(_rounded(case, result), None, None, values))
+    mixed = _joined(np.asarray(result.mix(_shaw_weights(case, result), values)))
     return mixed @ found[f"{last}.weight"].T + found[f"{last}.bias"]
 
 
@@ -193,3 +198,21 @@ def deberta_attention(case: Case, spec: Any, expected: np.ndarray) -> Any:
 def deberta_output(case: Case, spec: Any, expected: np.ndarray) -> np.ndarray:
     result, values = _deberta(case, spec)
     return _joined(output(result, None, None, values))
+
+
+def tupe_bias(case: Case, spec: Any, expected: np.ndarray) -> np.ndarray:
+    """What positions add, from the table before its layer norm and projections."""
+    found, params = _weights(case), case["params"]
+    rows = found["pos.weight"][: params["length"] + 1]
+    normed = _normed(rows, found, "pos_ln", 1e-5)
+    parameters = {
+        f"position_{name}": _split(
+            normed @ found[f"pos_{letter}_linear.weight"].T + found[f"pos_{letter}_linear.bias"],
+            params["heads"],
+        )
+        for name, letter in (("queries", "q"), ("keys", "k"))
+    }
+    if spec.relative:
+        parameters["bias"] = found["relative_attention_bias.weight"]
+    zeros = np.zeros((spec.heads, params["length"], spec.head_dim))
+    return np.asarray(_encoded(case, spec, zeros, zeros, parameters).logits)

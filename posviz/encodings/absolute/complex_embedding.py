@@ -56,8 +56,9 @@ class ComplexEmbedding(LearnedParts, AbsoluteEncoding):
     snippet: ClassVar[str] = """
 import numpy as np, re
 positions = np.arange(16.0)
-words, d, b, which = re.findall(r"\\w+|[^\\w\\s]", $sentence), $complex_dim, $base, $frequencies
-names, rng, k = list(dict.fromkeys(words)), np.random.default_rng($seed), np.arange($complex_dim)
+d, b, which, rng = $complex_dim, $base, $frequencies, np.random.default_rng($seed)
+words = re.findall(r"\\w+|[^\\w\\s]", $sentence)
+names, k = list(dict.fromkeys(words)), np.arange(d)
 shape = len(names), d
 amplitude = rng.uniform(-1, 1, shape)
 frequency = np.outer(1 + np.arange(len(names)), b ** (-2 * k / d))

@@ -46,12 +46,12 @@ class Sinusoidal2d(GridWaves):
         "You may have read that each axis has the frequencies of the 1-D sinusoid. With half of "
         "the dimensions an axis has half as many, so its ladder is twice as steep: b^(-4i/d).",
     )
-    used_in: ClassVar[tuple[str, ...]] = ("DETR", "Conditional DETR", "MAE")
+    used_in: ClassVar[tuple[str, ...]] = ("DETR", "Conditional DETR")
     profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         name: {"layout": layout, "spacing": spacing, "coordinates": coordinates}
         for name, (layout, spacing, coordinates) in {
             "positional-encodings": ("by_axis", "ladder", "index"),
-            "timm, MAE": ("sines_first", "ladder", "index"),
+            "timm": ("sines_first", "ladder", "index"),
             "DETR (not normalised)": ("by_axis", "ladder", "index_from_1"),
             "Fourier features (timm)": ("sines_first", "pixel_log", "ends"),
         }.items()

@@ -64,17 +64,16 @@ class Deberta(RelativeEncoding):
 import numpy as np
 positions, H, D, span, b = np.arange(16.0), $heads, $head_dim, $span, $span // 2
 $made
-rng = np.random.default_rng($seed)
-drawn = [rng.normal(0, 0.02, size) for size in ((2 * span, H * D), (H * D, H * D), (H * D, H * D))]
-table, kr, qr = drawn[0], drawn[0] @ drawn[1].T, drawn[0] @ drawn[1 if $share_att_key else 2].T
-kr, qr = (rows.reshape(-1, H, D).transpose(1, 2, 0) for rows in (kr, qr))
-gap, size = positions[:, None] - positions, np.abs(positions[:, None] - positions)
-log = np.ceil(np.log(np.maximum(size, b) / b) / np.log(($max_distance - 1) / b) * (b - 1)) + b
-row = np.where((size <= b) | ($spans == "v1"), gap, log * np.sign(gap)).astype(int) + span
-row = np.tile(np.clip(row, 0, 2 * span - 1), (H, 1, 1))
-cp = $content_to_position * np.take_along_axis(q @ kr, row, -1)
-pc = $position_to_content * np.take_along_axis(k @ qr, row.swapaxes(1, 2), -1).swapaxes(1, 2)
-logits = (q @ k.swapaxes(1, 2) + cp + pc) / np.sqrt(D * (1 + $content_to_position + $position_to_content))
+cp, pc, d, rng = $content_to_position, $position_to_content, H * D, np.random.default_rng($seed)
+table, w, w2 = (rng.normal(0, 0.02, size) for size in ((2 * span, d), (d, d), (d, d)))
+kr, qr = ((table @ m.T).reshape(-1, H, D).transpose(1, 2, 0) for m in (w, [w2, w][$share_att_key]))
+gap = positions[:, None] - positions
+far = np.log(np.maximum(abs(gap), b) / b) / np.log(($max_distance - 1) / b) * (b - 1)
+log = np.where(abs(gap) <= b, gap, np.sign(gap) * (b + np.ceil(far)))
+row = np.clip((gap if $spans == "v1" else log).astype(int) + span, 0, 2 * span - 1)[None]
+by = lambda met, row: np.take_along_axis(met, np.tile(row, (H, 1, 1)), -1)
+p = cp * by(q @ kr, row) + pc * by(k @ qr, row.swapaxes(1, 2)).swapaxes(1, 2)
+logits = (q @ k.swapaxes(1, 2) + p) / np.sqrt(D * (1 + cp + pc))
 """
     snippet_gives: ClassVar[str] = "logits"
 

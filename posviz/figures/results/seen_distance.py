@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
+import functools
 from typing import cast
 
 import numpy as np
 
 from posviz.figures.results.drawn import MOST_CELLS, At, Map, ResultFigure, counted
-from posviz.measures import block_means
+from posviz.measures import banded_block_means
 from posviz.results import RelativeRotation, Result
 
 
-def _matrix(result: Result) -> np.ndarray:
-    distance = np.asarray(cast(RelativeRotation, result).relative_distance, dtype=float)
+def _rows(result: Result, rows: slice) -> np.ndarray:
+    """The distance seen by some queries, NaN for keys after them: (queries, keys)."""
+    distance = np.asarray(cast(RelativeRotation, result).relative_distance)[rows]
     positions = np.asarray(result.positions)
-    return np.where(positions[None, :] > positions[:, None], np.nan, distance)
+    return np.where(positions[None, :] > positions[rows, None], np.nan, distance)
 
 
 def _content(result: Result, at: At) -> Map:
-    rows = block_means(_matrix(result), MOST_CELLS, axis=0)
-    cells = block_means(rows.values, MOST_CELLS, axis=1)
+    cells = banded_block_means(functools.partial(_rows, result), len(result.positions), MOST_CELLS)
     return Map(
         x=cells.middles,
-        y=rows.middles,
+        y=cells.middles,
         z=cells.values,
         x_title=counted("key position", result),
         y_title=counted("query position", result),
         z_title="distance seen (tokens)",
         colours="size",
-        block=max(rows.block, cells.block),
+        block=cells.block,
     )
 
 
@@ -38,7 +39,7 @@ def _slots(result: Result, at: At) -> dict[str, str]:
     return {
         "query": str(query),
         "key": str(key),
-        "value": f"{float(_matrix(result)[query, key]):.5g}",
+        "value": f"{float(_rows(result, slice(query, query + 1))[0, key]):.5g}",
     }
 
 

@@ -7,8 +7,9 @@ from typing import cast
 
 import numpy as np
 
-from posviz.figures.results.drawn import At, Map, ResultFigure
+from posviz.figures.results.drawn import MOST_CELLS, At, Map, ResultFigure
 from posviz.figures.results.weights_row import head_of
+from posviz.measures import banded_block_means
 from posviz.results import AttentionTerms, Result
 
 SUM = "all terms together"
@@ -33,15 +34,18 @@ def _content(result: Result, at: At) -> Map:
         later = positions[None, :] > positions[:, None]
         matrices = {name: np.where(later, np.nan, one) for name, one in matrices.items()}
     reach = max(float(np.nanmax(np.abs(one), initial=0.0)) for one in matrices.values()) or 1.0
-    places = np.arange(len(result.positions))
+    cells = banded_block_means(
+        matrices[at.part or SUM].__getitem__, len(result.positions), MOST_CELLS
+    )
     return Map(
-        x=places,
-        y=places,
-        z=matrices[at.part or SUM],
+        x=cells.middles,
+        y=cells.middles,
+        z=cells.values,
         x_title="key position",
         y_title="query position",
         z_title="logit",
         limits=(-reach, reach),
+        block=cells.block,
     )
 
 
