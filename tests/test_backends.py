@@ -66,9 +66,8 @@ LEARNED = [encoding for encoding in posviz.catalog() if issubclass(encoding, Lea
 
 @pytest.mark.parametrize("encoding", LEARNED, ids=lambda encoding: encoding.id)
 def test_gradients_of_learned_parameters_are_finite_and_right(encoding: Any) -> None:
+    """Each parameter along one random direction, against a central difference: tables are large."""
     spec = encoding()
-    small = {"heads": 2, "head_dim": 4, "model_dim": 4, "rows": 8, "span": 8, "clip": 4}
-    spec = spec.with_values(**{k: v for k, v in small.items() if k in encoding.model_fields})
     positions = torch.tensor(np.asarray(spec.example_positions(5)), dtype=torch.float64)
     rng = np.random.default_rng(7)
     start = {
@@ -77,13 +76,26 @@ def test_gradients_of_learned_parameters_are_finite_and_right(encoding: Any) -> 
         for name, value in spec.initial_parameters().items()
     }
 
-    def summed(*values: torch.Tensor) -> torch.Tensor:
-        result = spec.encode(positions, parameters=dict(zip(start, values, strict=True)))
+    def summed(parameters: dict[str, torch.Tensor]) -> torch.Tensor:
+        result = spec.encode(positions, parameters=parameters)
         main = [getattr(result, name, None) for name in ("matrix", "logits", "vectors", "angles")]
         return torch.stack([torch.sin(one).sum() for one in main if one is not None]).sum()
 
-    values = tuple(start.values())
-    assert torch.autograd.gradcheck(summed, values, eps=1e-6, atol=1e-4)
+    gradients = torch.autograd.grad(summed(start), list(start.values()), allow_unused=True)
+    step = 1e-6
+    for (name, value), gradient in zip(start.items(), gradients, strict=True):
+        direction = torch.tensor(rng.standard_normal(tuple(value.shape)))
+        ends = [
+            float(summed({**start, name: (value + sign * step * direction).detach()}).detach())
+            for sign in (1, -1)
+        ]
+        difference = (ends[0] - ends[1]) / (2 * step)
+        if gradient is None:  # value rows, say, have no part in the logits
+            assert difference == 0, name
+            continue
+        assert torch.isfinite(gradient).all(), name
+        slope = float((gradient * direction).sum())
+        assert slope == pytest.approx(difference, rel=1e-4, abs=1e-5), name
 
 
 @pytest.mark.parametrize(("torch_type", "numpy_type", "tolerance"), DTYPES)

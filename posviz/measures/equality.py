@@ -2,156 +2,140 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
-
 import numpy as np
 
+from posviz.measures.likeness import (
+    CLOSE,
+    Relation,
+    after_query,
+    largest_gap,
+    measured,
+    not_comparable,
+    refused,
+)
+from posviz.measures.rotation_equality import rotary_relation, same_columns
 from posviz.results import (
+    Array,
     AttentionBias,
     AttentionMask,
     AttentionTerms,
     PositionTable,
-    RelativeRotation,
     Result,
-    Rotation,
-    ScaledRotation,
+    RotaryResult,
+    Schedule,
+    ToeplitzBias,
 )
-
-Kind = Literal["equal", "shift", "permutation", "different", "not comparable"]
-_CLOSE = 1e-9
-
-
-@dataclass(frozen=True)
-class Relation:
-    """How two results are related, in one word and in a sentence."""
-
-    kind: Kind
-    sentence: str
 
 
 def relation(first: Result, second: Result) -> Relation:
-    """The closest of: equal, equal up to what the softmax or a permutation removes, different."""
+    """The closest relation of two results in float64, within one part in 10^9."""
+    if isinstance(first, PositionTable) and isinstance(second, PositionTable):
+        return _tables(first, second)
+    if isinstance(first, RotaryResult) and isinstance(second, RotaryResult):
+        return rotary_relation(first, second)
     if isinstance(first, AttentionBias) and isinstance(second, AttentionBias):
         return _biases(first, second)
-    if isinstance(first, PositionTable) and isinstance(second, PositionTable):
-        return _tables(np.asarray(first.vectors), np.asarray(second.vectors))
-    if isinstance(first, Rotation) and isinstance(second, Rotation):
-        return _rotations(first, second)
     if isinstance(first, AttentionTerms) and isinstance(second, AttentionTerms):
-        return _plain(np.asarray(first.logits), np.asarray(second.logits), "logits")
+        return _terms(first, second)
     if isinstance(first, AttentionMask) and isinstance(second, AttentionMask):
-        seen = [np.isfinite(np.asarray(one.matrix)).astype(float) for one in (first, second)]
-        return _plain(seen[0], seen[1], "masks")
-    if isinstance(first, RelativeRotation) and isinstance(second, RelativeRotation):
-        return _remapped(first, second)
-    return Relation(
-        "not comparable", "they give different things, so their numbers cannot be subtracted."
-    )
+        return _masks(first, second)
+    if isinstance(first, Schedule) and isinstance(second, Schedule):
+        if refusal := refused(first, second, "windows", (first.window.shape, second.window.shape)):
+            return refusal
+        return measured("windows", largest_gap(first.window, second.window), " tokens")
+    return not_comparable("they give different kinds of things")
 
 
-def _sizes_differ(what: str, first: np.ndarray, second: np.ndarray) -> Relation:
-    return Relation(
-        "not comparable",
-        f"their {what} have different sizes, {_times(first)} and {_times(second)}.",
-    )
-
-
-def _times(array: np.ndarray) -> str:
-    return " × ".join(str(size) for size in array.shape)
-
-
-def _gap(first: np.ndarray, second: np.ndarray) -> tuple[float, float]:
-    """Largest difference, and the size that it is measured against."""
-    size = max(
-        1e-300, float(np.abs(first).max(initial=0.0)), float(np.abs(second).max(initial=0.0))
-    )
-    return float(np.abs(first - second).max(initial=0.0)), size
-
-
-def _plain(first: np.ndarray, second: np.ndarray, what: str) -> Relation:
-    if first.shape != second.shape:
-        return _sizes_differ(what, first, second)
-    gap, size = _gap(first, second)
-    if gap <= _CLOSE * size:
-        return Relation("equal", f"their {what} are equal.")
-    return Relation("different", f"their {what} differ by up to {gap:.4g}.")
+def _tables(first: PositionTable, second: PositionTable) -> Relation:
+    a, b = first.vectors, second.vectors
+    if refusal := refused(first, second, "tables", (a.shape, b.shape)):
+        return refusal
+    gap = largest_gap(a, b)
+    if first.operation != second.operation:
+        words = f"one is {first.operation}, the other {second.operation}"
+        return Relation("different", f"they meet the input differently: {words}.")
+    if not gap[1] and same_columns(a, b, lambda one, other: largest_gap(one, other)[1]):
+        return Relation(
+            "permutation",
+            "they are equal after one permutation of the dimensions, which a model that learns its "
+            "projections cannot tell.",
+        )
+    return measured("vectors", gap)
 
 
 def _biases(first: AttentionBias, second: AttentionBias) -> Relation:
-    a, b = np.asarray(first.matrix), np.asarray(second.matrix)
-    if a.shape != b.shape:
-        return _sizes_differ("biases", a, b)
-    positions = np.asarray(first.positions)
-    causal = first.is_causal_only or second.is_causal_only
-    seen = (positions[None, :] <= positions[:, None]) if causal else np.ones(a.shape[1:], bool)
-    difference = np.where(seen, a - b, np.nan)
-    size = max(1e-300, float(np.abs(a[:, seen]).max()), float(np.abs(b[:, seen]).max()))
-    if float(np.nanmax(np.abs(difference))) <= _CLOSE * size:
-        tail = " wherever a key is seen" if causal else ""
-        return Relation("equal", f"their biases are equal{tail}.")
-    spread = np.nanmax(difference, axis=2) - np.nanmin(difference, axis=2)
-    if float(spread.max()) <= _CLOSE * size:
-        return Relation(
-            "shift",
-            "they differ by one number per query, which the softmax drops: the attention weights "
-            "are equal.",
-        )
-    largest = float(np.nanmax(np.abs(difference)))
-    return Relation("different", f"their biases differ by up to {largest:.4g}.")
+    sizes = [(one.heads, *(2 * one.positions.shape)) for one in (first, second)]
+    if refusal := refused(first, second, "biases", (sizes[0], sizes[1])):
+        return refusal
+    if isinstance(first, ToeplitzBias) and isinstance(second, ToeplitzBias):
+        # Every query sees distance 0, so one row over all distances stands for all queries.
+        a, b = first.by_distance[:, None, :], second.by_distance[:, None, :]
+        after = np.asarray(first.distances)[None, :] < 0
+    else:
+        a, b, after = first.matrix, second.matrix, after_query(first)
+    found = _logits("biases", a, b, after, first, second)
+    if found.kind != "different" and first.divides_logits != second.divides_logits:
+        return Relation("different", "their biases agree, but only one divides q·k by √head_dim.")
+    return found
 
 
-def _tables(first: np.ndarray, second: np.ndarray) -> Relation:
-    if first.shape != second.shape:
-        return _sizes_differ("tables", first, second)
-    gap, size = _gap(first, second)
-    if gap <= _CLOSE * size:
-        return Relation("equal", "their vectors are equal.")
-    if _is_permutation(first, second, size):
-        return Relation(
-            "permutation",
-            "they are equal up to one permutation of the dimensions, which the projections that "
-            "follow can undo.",
-        )
-    return Relation("different", f"their vectors differ by up to {gap:.4g}.")
+def _terms(first: AttentionTerms, second: AttentionTerms) -> Relation:
+    a, b = first.logits, second.logits
+    if refusal := refused(first, second, "logits", (a.shape, b.shape)):
+        return refusal
+    found = _logits("logits", a, b, after_query(first), first, second)
+    rows = (first.value_rows, second.value_rows), (first.value_index, second.value_index)
+    if found.kind != "different" and not all(_same(*pair) for pair in rows):
+        return Relation("different", "their logits agree, but they add other rows to the values.")
+    return found
 
 
-def _is_permutation(first: np.ndarray, second: np.ndarray, size: float) -> bool:
-    """Whether each column of the one is a column of the other, each used once."""
-    free = list(range(second.shape[1]))
-    for column in first.T:
-        gaps = np.abs(second[:, free] - column[:, None]).max(axis=0)
-        best = int(np.argmin(gaps))
-        if gaps[best] > _CLOSE * size:
-            return False
-        del free[best]
-    return True
+def _same(a: Array | None, b: Array | None) -> bool:
+    """Whether two arrays that may be missing are the same."""
+    if a is None or b is None:
+        return a is b
+    return np.shape(a) == np.shape(b) and largest_gap(a, b)[1]
 
 
-def _rotations(first: Rotation, second: Rotation) -> Relation:
-    angles = [np.asarray(one.angles) for one in (first, second)]
-    if angles[0].shape != angles[1].shape:
-        return _sizes_differ("angles", angles[0], angles[1])
-    gap, size = _gap(angles[0], angles[1])
-    alike = gap <= _CLOSE * size and type(first) is type(second)
-    alike = alike and first.attention_factor == second.attention_factor
-    if alike and isinstance(first, ScaledRotation) and isinstance(second, ScaledRotation):
-        alike = _gap(np.asarray(first.decay), np.asarray(second.decay))[0] <= _CLOSE
-    if not alike:
-        factor = first.attention_factor != second.attention_factor
-        more = ", and their attention factors differ" if factor else ""
-        return Relation("different", f"their angles differ by up to {gap:.4g} radians{more}.")
-    if first.layout != second.layout:
-        return Relation(
-            "permutation",
-            "they turn by the same angles and pair the dimensions differently: the logits are "
-            "equal after one permutation of q and k.",
-        )
-    return Relation("equal", "they turn by the same angles.")
+def _logits(
+    what: str,
+    a: Array,
+    b: Array,
+    after: np.ndarray,
+    first: AttentionBias | AttentionTerms,
+    second: AttentionBias | AttentionTerms,
+) -> Relation:
+    """Two arrays (heads, queries, keys) that a softmax over the keys reads."""
+    masks = (first.is_causal_only, second.is_causal_only)
+    if any(masks):
+        a, b = (np.where(after, np.nan, np.asarray(one)) for one in (a, b))
+    tail = " for keys up to the query" if any(masks) else ""
+    if masks[0] != masks[1]:
+        tail = " under a causal mask, which only one of them needs"
+    largest, close = largest_gap(a, b)
+    if close:
+        return Relation("equal", f"their {what} are equal{tail}.")
+    if np.isfinite(largest):
+        difference = np.asarray(a) - np.asarray(b)
+        spread = np.nanmax(difference, axis=-1) - np.nanmin(difference, axis=-1)
+        if float(spread.max()) <= CLOSE * max(float(np.nanmax(np.abs(one))) for one in (a, b)):
+            return Relation(
+                "shift",
+                f"their {what} differ by one number per query, which the softmax drops: the "
+                f"attention weights are equal{tail}.",
+            )
+    return measured(what, (largest, False))
 
 
-def _remapped(first: RelativeRotation, second: RelativeRotation) -> Relation:
-    distances = [np.asarray(one.relative_distance) for one in (first, second)]
-    if distances[0].shape != distances[1].shape:
-        return _sizes_differ("distances", distances[0], distances[1])
-    return _plain(np.tril(distances[0]), np.tril(distances[1]), "distances seen")
+def _masks(first: AttentionMask, second: AttentionMask) -> Relation:
+    if refusal := refused(first, second, "masks", (first.visible.shape, second.visible.shape)):
+        return refusal
+    unlike = np.asarray(first.visible) != np.asarray(second.visible)
+    if not unlike.any():
+        return Relation("equal", "their masks are equal.")
+    nearest = np.abs(np.asarray(first.distances)[unlike]).min()
+    return Relation(
+        "different",
+        f"their masks differ at {int(unlike.sum())} of {unlike.size} distances, the nearest of "
+        f"{nearest:g} tokens.",
+    )

@@ -5,7 +5,6 @@ What can be computed is computed: nothing here knows which encoding it looks at.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import cast
 
@@ -13,12 +12,17 @@ import numpy as np
 
 from posviz.encodings.base import Encoding
 from posviz.encodings.given_content import ContentEncoding
+from posviz.measures.position_part import (
+    CLOSE,
+    change_when_moved,
+    constant_by_distance,
+    last_rows,
+    nearly_equal,
+    position_matrix,
+)
 from posviz.measures.shift import shift_error
-from posviz.measures.similarity import features
-from posviz.measures.weight_rows import position_logits
 from posviz.parameters import ParameterError
 from posviz.results import (
-    Array,
     AttentionBias,
     AttentionMask,
     AttentionTerms,
@@ -34,7 +38,6 @@ _COUNT = 24
 _SHIFT = 7
 _FAR = 16000
 _LAST = 1 << 20
-_CLOSE = 1e-9
 _NARROW = 32
 """Dimensions of a table whose shift is tried."""
 _MAPPED = 1e-6
@@ -93,31 +96,9 @@ def _learned(spec: Encoding) -> Property:
     return Property("numbers", "designed", "they follow from the parameters alone")
 
 
-def _matrix(result: Result) -> np.ndarray | None:
-    """What positions alone say of queries and keys: (heads, queries, keys), nothing masked."""
-    found = features(result)
-    if found is not None:
-        return np.asarray(found.queries @ found.keys.T)[None]
-    if isinstance(result, RelativeRotation):
-        return np.asarray(result.relative_distance)[None]
-    if isinstance(result, AttentionBias):
-        return np.asarray(result.matrix)
-    if isinstance(result, AttentionTerms):
-        return np.asarray(result.logits)
-    if isinstance(result, AttentionMask):
-        return np.asarray(result.matrix)[None]
-    return None
-
-
-def _equal(first: np.ndarray, second: np.ndarray) -> bool:
-    finite = np.abs(first[np.isfinite(first)])
-    size = max(1.0, float(finite.max(initial=0.0)))
-    return bool(np.allclose(first, second, rtol=_CLOSE, atol=_CLOSE * size))
-
-
 def _relative(spec: Encoding, result: Result) -> Property | None:
     """Tried on neighbours and on positions far apart, since windows and groups show only there."""
-    if _matrix(result) is None:
+    if position_matrix(result) is None:
         return None
     name = "depends on the distance only"
     near = spec.example_positions(_COUNT)
@@ -126,14 +107,14 @@ def _relative(spec: Encoding, result: Result) -> Property | None:
     passed = []
     for positions in tried:
         try:
-            gap = _change_when_moved(spec, positions)
+            gap = change_when_moved(spec, positions, _SHIFT)
         except ParameterError as refusal:
             refused = refused or str(refusal)
             continue
-        if gap > _CLOSE:
+        if gap > CLOSE:
             how = f"all positions moved by {_SHIFT} change it by up to {gap:.2g} of its size"
             return Property(name, "no", how)
-        if positions.ndim == 1 and not _constant_by_distance(spec, positions):
+        if positions.ndim == 1 and not constant_by_distance(spec, positions):
             how = f"all positions moved by {_SHIFT} give the same, but equal distances do not"
             return Property(name, "no", f"{how}: the tokens at or between them count too")
         passed.append(f"{int(positions.max()):,}")
@@ -145,47 +126,14 @@ def _relative(spec: Encoding, result: Result) -> Property | None:
     return Property(name, "yes", how)
 
 
-def _change_when_moved(spec: Encoding, positions: Array) -> float:
-    """Largest change of what positions say, as a share of its largest number."""
-    matrices = [_matrix(spec.encode(one)) for one in (positions, positions + _SHIFT)]
-    here, moved = (one for one in matrices if one is not None)
-    if here.shape != moved.shape or not np.array_equal(np.isfinite(here), np.isfinite(moved)):
-        return math.inf
-    seen = np.isfinite(here)
-    size = max(1.0, float(np.abs(here[seen]).max(initial=0.0)))
-    return float(np.abs(here[seen] - moved[seen]).max(initial=0.0)) / size
-
-
-def _constant_by_distance(spec: Encoding, positions: Array) -> bool:
-    """Whether all pairs of positions at one distance have one number, in every head."""
-    matrix = _matrix(_with_tokens_alike(spec, positions))
-    assert matrix is not None
-    at = np.asarray(positions, dtype=float)
-    _, which = np.unique(at[:, None] - at[None, :], return_inverse=True)
-    place = np.ravel(which)
-    flat = np.where(np.isfinite(matrix), matrix, 0.0).reshape(len(matrix), -1)
-    of_distance = np.zeros((len(matrix), int(place.max()) + 1))
-    of_distance[:, place] = flat
-    return _equal(of_distance[:, place], flat)
-
-
-def _with_tokens_alike(spec: Encoding, positions: Array) -> Result:
-    """The result where no token differs from another, so that only positions are left."""
-    if not isinstance(spec, ContentEncoding):
-        return spec.encode(positions)
-    one = np.random.default_rng(0).standard_normal((2, spec.heads, 1, spec.head_dim))
-    queries, keys = np.repeat(one, len(positions), axis=2)
-    return spec.encode(positions, queries=queries, keys=keys)
-
-
 def _symmetric(spec: Encoding, result: Result) -> Property | None:
-    matrix = _matrix(result)
+    matrix = position_matrix(result)
     if matrix is None or isinstance(result, RelativeRotation):
         return None
     if isinstance(result, AttentionBias | AttentionTerms) and result.is_causal_only:
         how = "keys after the query are masked"
         return Property("the same in both directions", "cannot be tried", how)
-    alike = _equal(matrix, np.swapaxes(matrix, -1, -2))
+    alike = nearly_equal(matrix, np.swapaxes(matrix, -1, -2))
     value = "yes" if alike else "no"
     return Property("the same in both directions", value, "the matrix against its transpose")
 
@@ -200,33 +148,19 @@ def _falls(spec: Encoding, result: Result) -> Property | None:
         longer = spec.encode(spec.example_positions(256))
     except ParameterError:
         longer = result
-    rows = _last_rows(longer)
+    rows = last_rows(longer)
     if rows is None or rows.shape[1] < 3:
         return None
     steps = np.diff(rows[:, ::-1], axis=1)
     name = "falls with every step of distance"
     size = max(1e-300, float(np.abs(rows).max()))
     count = rows.shape[1] - 1
-    if float(np.abs(steps).max()) <= _CLOSE * size:
+    if float(np.abs(steps).max()) <= CLOSE * size:
         return Property(name, "flat", f"the same at all distances up to {count}")
-    if bool((steps <= _CLOSE * size).all()):
+    if bool((steps <= CLOSE * size).all()):
         return Property(name, "yes", f"no step up at distances 1 to {count}, in any head")
-    first = int(np.argmax((steps > _CLOSE * size).any(axis=0))) + 1
+    first = int(np.argmax((steps > CLOSE * size).any(axis=0))) + 1
     return Property(name, "no", f"it rises from distance {first - 1} to {first}")
-
-
-def _last_rows(result: Result) -> np.ndarray | None:
-    """The last query against all keys, in every head: (heads, keys)."""
-    found = features(result)
-    last = int(result.positions.shape[0]) - 1
-    if found is not None:
-        return np.asarray(found.queries[last:] @ found.keys.T)
-    if isinstance(result, AttentionBias):
-        rows = [
-            position_logits(result, head, slice(last, last + 1)) for head in range(result.heads)
-        ]
-        return np.concatenate([row for row in rows if row is not None])
-    return None
 
 
 def _keeps_length(spec: Encoding, result: Result) -> Property | None:
@@ -236,7 +170,7 @@ def _keeps_length(spec: Encoding, result: Result) -> Property | None:
     turned = (result.rotate_queries(vectors), result.rotate_keys(vectors))
     ratios = [np.linalg.norm(one, axis=1) / np.linalg.norm(vectors, axis=1) for one in turned]
     spread = max(float(np.abs(ratio - 1).max()) for ratio in ratios)
-    if spread <= _CLOSE:
+    if spread <= CLOSE:
         return Property("keeps the length of q and k", "yes", "tried on seeded random vectors")
     how = f"seeded random vectors change by up to {spread:.3g} of their length"
     return Property("keeps the length of q and k", "no", how)
@@ -273,7 +207,7 @@ def _beyond(spec: Encoding, result: Result) -> Property:
     far = spec.example_positions(_COUNT) + _LAST
     try:
         with np.errstate(over="ignore", invalid="ignore"):
-            found = _matrix(spec.encode(far))
+            found = position_matrix(spec.encode(far))
     except ParameterError as refusal:
         return Property(name, "no", f"at position {_LAST:,}: {refusal}")
     if end is not None:

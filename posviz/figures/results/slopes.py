@@ -24,7 +24,7 @@ figure = ResultFigure(
     formula=r"m_h",
     help="How much each head, counted from 0, loses per token of distance. Heads of a power of two "
     "form one straight line on this log axis; of any other number, the rest starts anew.",
-    limits="Fixed numbers: nothing here is trained.",
+    limits="Fixed numbers: nothing here is trained, whatever the model reads.",
     accepts=lambda result: isinstance(result, AttentionBias) and result.slopes is not None,
     content=_content,
     order=40,

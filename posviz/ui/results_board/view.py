@@ -270,7 +270,7 @@ def _of_profile(view: View, values: Mapping[str, Any], slot: str, name: Any) -> 
 def profile_of(spec: Encoding) -> str:
     """The first named implementation that computes as the spec does, or CUSTOM."""
     for name, values in spec.profiles.items():
-        if spec.with_values(**values) == spec:
+        if all(getattr(spec, key) == value for key, value in values.items()):
             return name
     return CUSTOM
 

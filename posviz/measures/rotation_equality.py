@@ -1,0 +1,159 @@
+"""Whether two rotations are the same thing in another form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from posviz.measures.likeness import CLOSE, Relation, largest_gap, not_comparable
+from posviz.results import RelativeRotation, RotaryResult, Rotation, ValueRotation, split_pairs
+
+Close = Callable[[np.ndarray, np.ndarray], bool]
+
+
+@dataclass(frozen=True)
+class Turns:
+    """What a rotation multiplies each pair with, as complex numbers: (positions, pairs).
+
+    Dimensions that do not rotate are pairs with the factor 1.
+    """
+
+    queries: np.ndarray
+    keys: np.ndarray
+    values: np.ndarray
+
+    @property
+    def logits(self) -> np.ndarray:
+        """What q·k sees of queries and keys: (2·positions, pairs).
+
+        A logit takes queries[m] times conj(keys[n]), so a factor on all queries and its inverse on
+        all keys cancel; here they are divided out, by the first key.
+        """
+        first = self.keys[:1]
+        return np.concatenate((self.queries * first.conj(), self.keys / first))
+
+
+def turns(rotation: Rotation) -> Turns:
+    """The factors of a rotation, found by rotating the first dimension of every pair."""
+    size = rotation.rotary_dim
+    ones = np.zeros((rotation.positions.shape[0], rotation.head_dim))
+    split_pairs(ones, size, rotation.layout)[0][...] = 1
+    still = np.ones((ones.shape[0], (rotation.head_dim - size) // 2), dtype=complex)
+
+    def factors(vectors: np.ndarray) -> np.ndarray:
+        first, second = split_pairs(vectors, size, rotation.layout)
+        return np.concatenate((first + 1j * second, still), axis=1)
+
+    turned = rotation.rotate(ones) if isinstance(rotation, ValueRotation) else ones
+    return Turns(
+        factors(rotation.rotate_queries(ones)),
+        factors(rotation.rotate_keys(ones)),
+        factors(turned),
+    )
+
+
+def same_columns(first: np.ndarray, second: np.ndarray, close: Close) -> bool:
+    """Whether the columns of the one are those of the other in any order.
+
+    Both are put in the order of one random mixture of their rows: equal columns have equal
+    mixtures, and whether the columns agree is looked up afterwards, in full.
+    """
+    weights = np.random.default_rng(0).standard_normal(first.shape[0])
+    known = [np.nan_to_num(np.asarray(one)) for one in (first, second)]
+    orders = [np.argsort((weights @ one).real, kind="stable") for one in known]
+    return close(
+        *(np.asarray(one)[:, order] for one, order in zip((first, second), orders, strict=True))
+    )
+
+
+def rotary_relation(first: RotaryResult, second: RotaryResult) -> Relation:
+    counts = [(one.positions.shape[0], one.head_dim) for one in (first, second)]
+    if counts[0] != counts[1]:
+        words = " and ".join(f"{count} positions of {size} dimensions" for count, size in counts)
+        return not_comparable(f"they have different sizes, {words}")
+    if isinstance(first, Rotation) and isinstance(second, Rotation):
+        found = _rotations(first, second)
+    elif type(first) in _BY_DISTANCE and type(second) in _BY_DISTANCE:
+        found = _remapped(first, second)
+    else:
+        return not_comparable("only one of them rotates queries and keys one by one")
+    largest, close = largest_gap(_logit_factor(first), _logit_factor(second))
+    if found.kind != "different" and not close:
+        words = f"their factors on the logits differ by up to {largest:.4g}"
+        return Relation("different", f"they turn alike, but {words}.")
+    return found
+
+
+_BY_DISTANCE = (Rotation, RelativeRotation)
+"""Results whose logits depend on a distance at plain frequencies, and on nothing else."""
+
+
+def _rotations(first: Rotation, second: Rotation) -> Relation:
+    a, b = turns(first), turns(second)
+    if not near(a.values, b.values):
+        return Relation("different", "they rotate the values differently.")
+    if near(a.logits, b.logits) and _same_places(first, second):
+        if near(a.queries, b.queries) and near(a.keys, b.keys):
+            return Relation("equal", "they turn every pair alike.")
+        return Relation("same logits", "they change q and k differently, and every q·k alike.")
+    if same_columns(a.logits, b.logits, _near):
+        return _permuted("they turn by the same angles, other dimensions in a pair")
+    if first.inv_freq.shape == second.inv_freq.shape:
+        largest, alike = largest_gap(first.angles, second.angles)
+        if not alike:
+            return Relation("different", f"their angles differ by up to {largest:.4g} radians.")
+    return Relation("different", "they scale pairs differently, or turn more of them.")
+
+
+def near(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether complex factors agree, each measured against its own size."""
+    return bool((np.abs(a - b) <= CLOSE * np.maximum(np.abs(a), np.abs(b))).all())
+
+
+def _same_places(first: RotaryResult, second: RotaryResult) -> bool:
+    places = [(one.layout, one.rotary_dim) for one in (first, second)]
+    return places[0] == places[1]
+
+
+def _permuted(reason: str) -> Relation:
+    tail = "their logits are equal after one permutation of q and k"
+    return Relation("permutation", f"{reason}: {tail}.")
+
+
+def _logit_factor(result: RotaryResult) -> np.ndarray:
+    """(positions,) what the logits of a query are multiplied with."""
+    scale = np.ones(result.positions.shape[0]) if result.query_scale is None else result.query_scale
+    return np.asarray(scale) * result.softmax_factor
+
+
+def _remapped(first: RotaryResult, second: RotaryResult) -> Relation:
+    """Rotations by distance, looked at where all of them are defined: at and before the query."""
+    if first.inv_freq.shape != second.inv_freq.shape:
+        return Relation("different", "they rotate different numbers of pairs.")
+    count = int(first.positions.shape[0])
+    blocks = [slice(start, start + _ROWS) for start in range(0, count, _ROWS)]
+    gaps = [largest_gap(_distance(first, rows), _distance(second, rows)) for rows in blocks]
+    if not all(close for _, close in gaps):
+        words = f"the distances that they turn by differ by up to {max(gaps)[0]:.6g} tokens"
+        return Relation("different", f"{words}, for keys up to the query.")
+    if not largest_gap(first.inv_freq, second.inv_freq)[1]:
+        return Relation("different", "they turn by the same distances at other frequencies.")
+    if not largest_gap(first.attention_factor, second.attention_factor)[1]:
+        return Relation("different", "they turn alike, but their attention factors differ.")
+    if not _same_places(first, second):
+        return _permuted("they turn by the same distances, other dimensions in a pair")
+    return Relation("equal", "they turn by the same distances, for keys up to the query.")
+
+
+_ROWS = 256
+"""Queries whose distances are compared at once: all of a long context would not fit in memory."""
+
+
+def _distance(result: RotaryResult, rows: slice) -> np.ndarray:
+    """(queries, keys) tokens that some queries see; NaN for keys after their query."""
+    positions = np.asarray(result.positions)
+    plain = positions[rows, None] - positions[None, :]
+    seen = result.relative_distance[rows] if isinstance(result, RelativeRotation) else plain
+    return np.where(plain < 0, np.nan, np.asarray(seen))
