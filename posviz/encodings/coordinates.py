@@ -15,6 +15,8 @@ from posviz.results import Array, as_positions
 Spread = Literal["index", "index_from_1", "centres", "ends"]
 """Where the places along a side stand: 0, 1, 2, …; 1, 2, 3, …; centres of equal parts of -1 … 1; or
 evenly from -1 to 1 with a place at both ends."""
+WaveSpread = Literal[Spread, "turn"]
+"""The same, or 2π times 1/n, 2/n, …, 1, as DETR divides its counts by the last of them."""
 
 
 def as_points(positions: Any, axis_names: tuple[str, ...], owner: str) -> Array:
@@ -60,7 +62,7 @@ def grid_of(points: Array) -> tuple[int, ...]:
     return shape if bool(xp.all(xp.reshape(mesh, points.shape) == points)) else ()
 
 
-def spread(count: int, how: Spread) -> np.ndarray:
+def spread(count: int, how: WaveSpread) -> np.ndarray:
     """Coordinates of ``count`` places along a side: (count,)."""
     index = np.arange(float(count))
     match how:
@@ -72,3 +74,5 @@ def spread(count: int, how: Spread) -> np.ndarray:
             return 2 * (index + 0.5) / count - 1
         case "ends":
             return np.linspace(-1.0, 1.0, count)
+        case "turn":
+            return 2 * math.pi * (index + 1) / count

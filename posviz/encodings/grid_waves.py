@@ -10,7 +10,7 @@ from annotated_types import Ge, Gt, Le
 from array_api_compat import array_namespace
 
 from posviz.encodings.absolute import AbsoluteEncoding, WaveBase
-from posviz.encodings.coordinates import Spread, as_points, grid_of, grid_shape, spread, walked
+from posviz.encodings.coordinates import WaveSpread, as_points, grid_of, grid_shape, spread, walked
 from posviz.encodings.sinusoids import arranged, wave_lengths
 from posviz.parameters import Parameter, ParameterError
 from posviz.results import Array, PositionTable, device_of, frozen
@@ -68,10 +68,11 @@ class GridWaves(AbsoluteEncoding):
         ),
     ] = 224.0
     coordinates: Annotated[
-        Spread,
+        WaveSpread,
         Parameter(
-            help="Where the places of a grid stand: at 0, 1, 2, …; at 1, 2, 3, …; at the centres "
-            "of equal parts of -1 to 1; or evenly from -1 to 1 with places at both ends."
+            help="Where the n places of a side stand: at 0, 1, 2, …; at 1, 2, 3, …; at the centres "
+            "of equal parts of -1 to 1; evenly from -1 to 1 with places at both ends; or at 2π "
+            "times 1/n, 2/n, …, 1 (turn)."
         ),
     ] = "index"
 

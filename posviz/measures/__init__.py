@@ -18,7 +18,8 @@ from posviz.measures.decay import (
     score_decay,
     short_range_cost,
 )
-from posviz.measures.equality import Relation, relation
+from posviz.measures.equality import relation
+from posviz.measures.likeness import Relation
 from posviz.measures.logit_factors import Temperature, logit_gain, temperature
 from posviz.measures.needle import Needle, needle_weight
 from posviz.measures.pairs import BANDS, Spectrum, spectrum

@@ -57,8 +57,8 @@ def _tables(first: PositionTable, second: PositionTable) -> Relation:
     if not gap[1] and same_columns(a, b, lambda one, other: largest_gap(one, other)[1]):
         return Relation(
             "permutation",
-            "they are equal after one permutation of the dimensions, which a model that learns its "
-            "projections cannot tell.",
+            "they are equal after one permutation of the dimensions: a model with its weights "
+            "permuted likewise computes the same.",
         )
     return measured("vectors", gap)
 
@@ -114,7 +114,7 @@ def _logits(
         tail = " under a causal mask, which only one of them needs"
     largest, close = largest_gap(a, b)
     if close:
-        return Relation("equal", f"their {what} are equal{tail}.")
+        return Relation("equal", f"their {what} are equal at these positions{tail}.")
     if np.isfinite(largest):
         difference = np.asarray(a) - np.asarray(b)
         spread = np.nanmax(difference, axis=-1) - np.nanmin(difference, axis=-1)

@@ -57,7 +57,7 @@ def largest_gap(a: Array, b: Array) -> tuple[float, bool]:
 
 def measured(what: str, gap: tuple[float, bool], unit: str = "") -> Relation:
     if gap[1]:
-        return Relation("equal", f"their {what} are equal.")
+        return Relation("equal", f"their {what} are equal at these positions.")
     return Relation("different", f"their {what} differ by up to {gap[0]:.4g}{unit}.")
 
 

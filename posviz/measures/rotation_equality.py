@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from posviz.measures.likeness import CLOSE, Relation, largest_gap, not_comparable
+from posviz.measures.likeness import CLOSE, Relation, largest_gap, not_comparable, refused
 from posviz.results import RelativeRotation, RotaryResult, Rotation, ValueRotation, split_pairs
 
 Close = Callable[[np.ndarray, np.ndarray], bool]
@@ -25,14 +25,14 @@ class Turns:
     values: np.ndarray
 
     @property
-    def logits(self) -> np.ndarray:
-        """What q·k sees of queries and keys: (2·positions, pairs).
+    def effect(self) -> np.ndarray:
+        """What q·k and the output see of the factors: (3 · positions, pairs).
 
         A logit takes queries[m] times conj(keys[n]), so a factor on all queries and its inverse on
         all keys cancel; here they are divided out, by the first key.
         """
         first = self.keys[:1]
-        return np.concatenate((self.queries * first.conj(), self.keys / first))
+        return np.concatenate((self.queries * first.conj(), self.keys / first, self.values))
 
 
 def turns(rotation: Rotation) -> Turns:
@@ -69,6 +69,7 @@ def same_columns(first: np.ndarray, second: np.ndarray, close: Close) -> bool:
 
 
 def rotary_relation(first: RotaryResult, second: RotaryResult) -> Relation:
+    """The closest relation of two rotations, by what they do to logits and values."""
     counts = [(one.positions.shape[0], one.head_dim) for one in (first, second)]
     if counts[0] != counts[1]:
         words = " and ".join(f"{count} positions of {size} dimensions" for count, size in counts)
@@ -92,22 +93,23 @@ _BY_DISTANCE = (Rotation, RelativeRotation)
 
 def _rotations(first: Rotation, second: Rotation) -> Relation:
     a, b = turns(first), turns(second)
-    if not near(a.values, b.values):
-        return Relation("different", "they rotate the values differently.")
-    if near(a.logits, b.logits) and _same_places(first, second):
-        if near(a.queries, b.queries) and near(a.keys, b.keys):
-            return Relation("equal", "they turn every pair alike.")
+    if _same_places(first, second) and _near(a.effect, b.effect):
+        if _near(a.queries, b.queries) and _near(a.keys, b.keys):
+            return Relation("equal", "they turn every pair alike at these positions.")
         return Relation("same logits", "they change q and k differently, and every q·k alike.")
-    if same_columns(a.logits, b.logits, _near):
-        return _permuted("they turn by the same angles, other dimensions in a pair")
-    if first.inv_freq.shape == second.inv_freq.shape:
-        largest, alike = largest_gap(first.angles, second.angles)
-        if not alike:
-            return Relation("different", f"their angles differ by up to {largest:.4g} radians.")
-    return Relation("different", "they scale pairs differently, or turn more of them.")
+    if same_columns(a.effect, b.effect, _near):
+        return _permuted("they turn by the same angles at other dimensions")
+    if not _near(a.values, b.values):
+        return Relation("different", "they turn the values differently.")
+    if first.angles.shape != second.angles.shape:
+        return Relation("different", "they turn different numbers of pairs.")
+    largest, close = largest_gap(first.angles, second.angles)
+    if close:
+        return Relation("different", "they turn by the same angles and scale pairs differently.")
+    return Relation("different", f"their angles differ by up to {largest:.4g} radians.")
 
 
-def near(a: np.ndarray, b: np.ndarray) -> bool:
+def _near(a: np.ndarray, b: np.ndarray) -> bool:
     """Whether complex factors agree, each measured against its own size."""
     return bool((np.abs(a - b) <= CLOSE * np.maximum(np.abs(a), np.abs(b))).all())
 
@@ -130,8 +132,10 @@ def _logit_factor(result: RotaryResult) -> np.ndarray:
 
 def _remapped(first: RotaryResult, second: RotaryResult) -> Relation:
     """Rotations by distance, looked at where all of them are defined: at and before the query."""
+    if refusal := refused(first, second, "positions", (first.positions.shape,) * 2):
+        return refusal
     if first.inv_freq.shape != second.inv_freq.shape:
-        return Relation("different", "they rotate different numbers of pairs.")
+        return Relation("different", "they turn different numbers of pairs.")
     count = int(first.positions.shape[0])
     blocks = [slice(start, start + _ROWS) for start in range(0, count, _ROWS)]
     gaps = [largest_gap(_distance(first, rows), _distance(second, rows)) for rows in blocks]
@@ -143,7 +147,7 @@ def _remapped(first: RotaryResult, second: RotaryResult) -> Relation:
     if not largest_gap(first.attention_factor, second.attention_factor)[1]:
         return Relation("different", "they turn alike, but their attention factors differ.")
     if not _same_places(first, second):
-        return _permuted("they turn by the same distances, other dimensions in a pair")
+        return _permuted("they turn by the same distances at other dimensions")
     return Relation("equal", "they turn by the same distances, for keys up to the query.")
 
 

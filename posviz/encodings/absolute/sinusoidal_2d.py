@@ -52,6 +52,7 @@ class Sinusoidal2d(GridWaves):
         for name, (layout, spacing, coordinates) in {
             "positional-encodings": ("by_axis", "ladder", "index"),
             "timm": ("sines_first", "ladder", "index"),
+            "DETR": ("by_axis", "ladder", "turn"),
             "DETR (not normalised)": ("by_axis", "ladder", "index_from_1"),
             "Fourier features (timm)": ("sines_first", "pixel_log", "ends"),
         }.items()

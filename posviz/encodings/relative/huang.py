@@ -33,6 +33,7 @@ class Huang(RelativeEncoding):
             year=2020,
             arxiv="2009.13658",
             place="section 4",
+            code="transformers 4.46.3 BertSelfAttention (relative_key_query, which is M4)",
         ),
     )
     formula: ClassVar[str] = (
@@ -53,7 +54,7 @@ class Huang(RelativeEncoding):
         "You may have read that the fourth method is the whole product (q + a)·(k + a). It leaves "
         "a·a out, which would be one number per distance.",
     )
-    used_in: ClassVar[tuple[str, ...]] = ()
+    used_in: ClassVar[tuple[str, ...]] = ("bert-base-uncased-embedding-relative-key-query",)
     snippet: ClassVar[str] = """
 import numpy as np
 positions, H, D, K, M = np.arange(16.0), $heads, $head_dim, $clip, $method

@@ -22,7 +22,7 @@ START = 0.02
 
 
 class Tupe(RelativeEncoding):
-    """The word term and the position term have projections of their own and are halved alike.
+    """Words and positions have projections of their own, and a term each, both divided by √2.
 
     Rows 0 and 1 of the position table stand for "[CLS] to others" and "others to [CLS]", which is
     token 0; token t has row t + 1. ``position_queries`` and ``position_keys`` are
