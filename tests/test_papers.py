@@ -1,8 +1,7 @@
 """Facts that papers and articles print, by the number they have in the project's list (S01 …).
 
-Values are to the last digit shown there. Four facts of its first three sections are about encodings
-that PosViz does not have yet, and wait for them: S34 (randomized positions), S42 (clipped relative
-vectors), S49 (CoPE) and S50 (the query temperature of Llama 4).
+Values are to the last digit shown there. Facts of one encoding alone stand beside its other tests,
+in ``tests/encodings``, under the same numbers.
 """
 
 from __future__ import annotations

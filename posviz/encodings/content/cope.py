@@ -33,7 +33,8 @@ class Cope(ContentBiasEncoding):
             year=2024,
             arxiv="2405.18719",
             place="section 4",
-            code="chuanyang-Zheng/DAPE megatron/model/positional_embeddings.py; x-transformers "
+            code="facebookresearch/RAM 5420e201 projects/cope/src/cope/context_position.py; "
+            "chuanyang-Zheng/DAPE megatron/model/positional_embeddings.py; x-transformers "
             "2.31.10",
         ),
     )
@@ -54,6 +55,8 @@ class Cope(ContentBiasEncoding):
     misread: ClassVar[tuple[str, ...]] = (
         "You may have read that CoPE with all gates open gives the distance. It gives the distance "
         "plus 1: the query's own token is counted too.",
+        "You may have read code that divides q·k by √D and adds q·e[p] undivided. The authors' "
+        "released code divides their sum, unless its option cope-nodiv is set.",
     )
     snippet: ClassVar[str] = """
 import numpy as np
@@ -63,9 +66,10 @@ e = np.random.default_rng($seed).normal(0, D**-0.5, (P, D)) * ($embedding == "no
 content = q @ k.swapaxes(1, 2) / np.sqrt(D)
 gate = np.tril(1 / (1 + np.exp(-content)))
 p = np.minimum(np.cumsum(gate[..., ::-1], axis=-1)[..., ::-1], P - 1)
-lower, by_number = np.floor(p).astype(int), q @ e.T / np.sqrt(D)
+lower, by_number = np.floor(p).astype(int), q @ e.T
 at = lambda i: np.take_along_axis(by_number, i, axis=-1)
-logits = content + at(lower) * (1 - p % 1) + at(np.minimum(lower + 1, P - 1)) * (p % 1)
+added = at(lower) * (1 - p % 1) + at(np.minimum(lower + 1, P - 1)) * (p % 1)
+logits = content + added / (np.sqrt(D) if $divides_position else 1)
 """
     snippet_gives: ClassVar[str] = "logits"
 
@@ -86,6 +90,18 @@ logits = content + at(lower) * (1 - p % 1) + at(np.minimum(lower + 1, P - 1)) * 
             "starts without positions; or normal numbers, to see what they would do."
         ),
     ] = "zeros"
+
+    divides_position: Annotated[
+        bool,
+        Parameter(
+            help="Whether q·e[p] is divided by √D like q·k, as in the authors' released code; its "
+            "option cope-nodiv leaves it undivided."
+        ),
+    ] = True
+    profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "released code": {"divides_position": True},
+        "released code, cope-nodiv": {"divides_position": False},
+    }
 
     def initial(self, rng: np.random.Generator) -> NumpyParts:
         drawn = rng.normal(0, self.head_dim**-0.5, (self.npos_max, self.head_dim))
@@ -119,7 +135,8 @@ logits = content + at(lower) * (1 - p % 1) + at(np.minimum(lower + 1, P - 1)) * 
         scale = 1 / math.sqrt(self.head_dim)
         content = xp.matmul(queries, xp.matrix_transpose(keys)) * scale
         gates, positions = self.counted(content)
-        contextual = self.contextual(queries, positions, parts["pos_emb"]) * scale
+        contextual = self.contextual(queries, positions, parts["pos_emb"])
+        contextual = contextual * scale if self.divides_position else contextual
         return {
             "terms": {
                 "content": frozen(content),

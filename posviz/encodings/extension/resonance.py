@@ -51,6 +51,7 @@ class Resonance(Yarn):
         "holds for pairs that finish a turn in it: 46 of 64 have at most 4,096 tokens for b = "
         "10⁴; the others go on to new angles.",
     )
+    used_in: ClassVar[tuple[str, ...]] = ()
     snippet: ClassVar[str] = (
         SNIPPET_AT_LENGTH
         + 's = $scaling_factor if $applies == "always" or length > L else 1\n'
