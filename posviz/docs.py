@@ -14,17 +14,17 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from posviz.catalog import catalog, families
+from posviz.catalog import get
 from posviz.encodings.base import Encoding
 from posviz.overview import Row, rows
 from posviz.parameters import Declaration, number_text
 
 ROOT = Path(__file__).resolve().parent.parent
 
-Cells = Sequence[str]
+Cells = Iterable[str]
 
 
-def table(header: Cells, body: Iterable[Cells]) -> str:
+def table(header: Sequence[str], body: Iterable[Cells]) -> str:
     """A Markdown table; bars inside a cell are escaped.
 
     >>> print(table(["a", "b"], [["1", "x|y"]]))
@@ -38,50 +38,43 @@ def table(header: Cells, body: Iterable[Cells]) -> str:
     )
 
 
-def encodings_page() -> str:
+def encodings_page(everything: Sequence[Row]) -> str:
     """Every encoding with its parameters and sources, as ``docs/encodings.md`` shows them."""
     summary = table(
-        ["id", "title", "family", "year", "gives", "relative", "used in", "source"],
-        (_summary_row(each) for each in rows()),
+        [*everything[0].cells],
+        ({**row.cells, "encoding": f"[{row.title}](#{row.id})"}.values() for row in everything),
     )
-    sections = "\n\n".join(_section(each) for each in catalog())
+    sections = "\n\n".join(_section(row, get(row.id)) for row in everything)
     return (
         "# Encodings\n\n"
-        "Written by `make docs` from the classes in `posviz/encodings`; edits here are lost.\n\n"
+        "Written by `make docs` from the classes in `posviz/encodings`; edits here are lost. "
+        "Properties are computed from each one's own result at its default parameters.\n\n"
         f"{summary}\n\n{sections}\n"
     )
 
 
-def _summary_row(row: Row) -> Cells:
-    return [
-        f"[`{row.id}`](#{row.id})",
-        row.title,
-        row.family,
-        str(row.year),
-        row.value("gives"),
-        row.value("depends on the distance only"),
-        ", ".join(row.used_in),
-        row.source + (f", arXiv:{row.arxiv}" if row.arxiv else ""),
-    ]
-
-
-def _section(encoding: type[Encoding]) -> str:
+def _section(row: Row, encoding: type[Encoding]) -> str:
     parameters = table(
         ["parameter", "symbol", "unit", "default", "must be", "what it is"],
         (_parameter_row(each) for each in encoding.declarations()),
     )
-    sources = "\n".join(f"- {source.text}" for source in encoding.sources)
-    misread = "".join(f"{sentence}\n\n" for sentence in encoding.misread)
-    code = f"```python\n{encoding().code()}```\n\n"
-    return (
-        f'## <a id="{encoding.id}"></a>{encoding.title}\n\n'
-        f"$${encoding.formula}$$\n\n{encoding.shows}\n\n"
-        f"What this does not show: {encoding.limits}\n\n{misread}{parameters}\n\n"
-        f"{code}Sources:\n\n{sources}"
-    )
+    properties = "; ".join(f"{each.name}: {each.value}" for each in row.properties)
+    parts = [
+        f'## <a id="{encoding.id}"></a>{encoding.title}',
+        f"The link of its defaults is `{encoding.id}`. {properties[:1].upper()}{properties[1:]}.",
+        f"$${encoding.formula}$$",
+        encoding.shows,
+        f"What this does not show: {encoding.limits}",
+        *encoding.misread,
+        f"Used in: {', '.join(encoding.used_in)}." if encoding.used_in else "",
+        parameters,
+        f"In NumPy, with the defaults:\n\n```python\n{encoding().code()}```",
+        "Sources:\n\n" + "\n".join(f"- {source.text}" for source in encoding.sources),
+    ]
+    return "\n\n".join(filter(None, parts))
 
 
-def _parameter_row(declaration: Declaration) -> Cells:
+def _parameter_row(declaration: Declaration) -> list[str]:
     parameter = declaration.parameter
     return [
         f"`{declaration.name}`",
@@ -98,17 +91,13 @@ def _default(declaration: Declaration) -> str:
     return {"none": "left out", "": "empty"}.get(text, f"`{text}`")
 
 
-def families_table() -> str:
-    """The encodings of each family, for the README."""
+def families_table(everything: Sequence[Row]) -> str:
+    """The encodings of each family with their years, for the README."""
+    members: dict[str, list[str]] = {}
+    for row in everything:
+        members.setdefault(row.family, []).append(f"{row.title} {row.year}")
     return table(
-        ["family", "encodings"],
-        (
-            [
-                family,
-                ", ".join(f"{row.title} ({row.year})" for row in rows() if row.family == family),
-            ]
-            for family in families()
-        ),
+        ["family", "encodings"], ([family, " · ".join(each)] for family, each in members.items())
     )
 
 
@@ -117,12 +106,12 @@ def ratios_table(folder: Path) -> str:
 
     A benchmark's JSON holds them as ``"ratios": [{"what", "ratio", "asked"}, ...]``.
     """
-    rows = [
+    lines = [
         [each["what"], number_text(each["ratio"]), each["asked"]]
         for path in sorted(folder.glob("*.json"))
         for each in _ratios(json.loads(path.read_text(encoding="utf-8")))
     ]
-    return table(["what", "measured", "asked for"], rows) if rows else ""
+    return table(["what", "measured", "asked for"], lines) if lines else ""
 
 
 def _ratios(measurement: Any) -> list[dict[str, Any]]:
@@ -152,13 +141,14 @@ def generated(root: Path) -> dict[Path, str]:
     """Every generated file with the text that it should have."""
     benchmarks = root / "benchmarks"
     readme = (root / "README.md").read_text(encoding="utf-8")
-    readme = fill(readme, "encodings", families_table())
+    everything = rows()
+    readme = fill(readme, "encodings", families_table(everything))
     readme = fill(readme, "ratios", ratios_table(benchmarks))
     report = (benchmarks / "README.md").read_text(encoding="utf-8")
     for name in re.findall("<!-- begin: (.+?) -->", report):
         report = fill(report, name, measured(benchmarks, name))
     return {
-        root / "docs" / "encodings.md": encodings_page(),
+        root / "docs" / "encodings.md": encodings_page(everything),
         root / "README.md": readme,
         benchmarks / "README.md": report,
     }

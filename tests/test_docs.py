@@ -12,6 +12,7 @@ import pytest
 
 from posviz import docs
 from posviz.catalog import catalog
+from posviz.overview import rows
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [
@@ -65,16 +66,52 @@ def test_missing_markers_are_an_error() -> None:
         docs.fill("text", "x", "")
 
 
-def test_the_page_has_every_parameter_with_its_default_and_domain() -> None:
-    sections = docs.encodings_page().split('<a id="')[1:]
-    assert [section.partition('"')[0] for section in sections] == [each.id for each in catalog()]
-    for encoding, section in zip(catalog(), sections, strict=True):
+@pytest.fixture(scope="module")
+def sections() -> dict[str, str]:
+    """Encoding id to its section of the page."""
+    parts = docs.encodings_page(rows()).split('<a id="')[1:]
+    return {part.partition('"')[0]: part for part in parts}
+
+
+def test_the_page_has_every_parameter_with_its_default_and_domain(
+    sections: dict[str, str],
+) -> None:
+    assert list(sections) == [each.id for each in catalog()]
+    for encoding, section in zip(catalog(), sections.values(), strict=True):
         cells = re.findall(r"^\| `(\w+)` \|.*$", section, re.MULTILINE)
         assert cells == [declaration.name for declaration in encoding.declarations()]
-    rope = next(section for section in sections if section.startswith('rope"'))
-    row = next(line for line in rope.splitlines() if line.startswith("| `base` |"))
+    row = next(line for line in sections["rope"].splitlines() if line.startswith("| `base` |"))
     assert "`10000`" in row
     assert "a number" in row
+
+
+def test_a_section_says_what_was_misread_who_uses_it_and_how_to_compute_it(
+    sections: dict[str, str],
+) -> None:
+    alibi = sections["alibi"]
+    assert "You may have read that the slopes are 1/2, 1/4, 1/8, …: that holds for 8" in alibi
+    assert "\n\nUsed in: BLOOM, MPT, Falcon-RW.\n\n" in alibi
+    assert "```python\nimport numpy as np\npositions = np.arange(16.0)\n" in alibi
+    assert "depends on the distance only: yes; " in alibi
+    assert "Used in" not in sections["tisa"]
+    for encoding in catalog():
+        assert all(sentence in sections[encoding.id] for sentence in encoding.misread)
+
+
+def test_the_page_starts_with_the_catalog_s_own_table() -> None:
+    everything = rows()
+    lines = docs.encodings_page(everything).split("\n\n")[2].splitlines()
+    assert lines[0] == "| " + " | ".join(everything[0].cells) + " |"
+    assert len(lines) == 2 + len(catalog())
+    yarn = next(line for line in lines if "(#yarn)" in line)
+    assert yarn.startswith("| [YaRN](#yarn) | extension | 2023 | rotation | designed | yes |")
+    assert yarn.endswith(" | Peng et al. 2023, arXiv:2309.00071 |")
+
+
+def test_the_readme_s_table_names_every_encoding_once_with_its_year() -> None:
+    lines = docs.families_table(rows()).splitlines()[2:]
+    named = [name for line in lines for name in line.strip("| ").split(" | ")[1].split(" · ")]
+    assert sorted(named) == sorted(f"{each.title} {each.year}" for each in catalog())
 
 
 def test_ratios_come_from_every_measurement_that_has_some(tmp_path: Path) -> None:

@@ -75,6 +75,8 @@ class Encoding(BaseModel):
     ``terms:name`` for an entry of a mapping."""
     picture: ClassVar[str] = ""
     """The figure to look at first, by its id; empty for the first one that accepts the result."""
+    opens_with: ClassVar[int] = 128
+    """How many positions a page shows at first."""
     most_positions: ClassVar[int] = 8192
     """Most positions that a page asks for at once."""
     is_learned: ClassVar[bool] = False

@@ -2,6 +2,7 @@
 
 import re
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -67,7 +68,9 @@ def test_every_figure_of_every_encoding_is_small_has_titles_and_fills_its_formul
             if figure.is_map:
                 z = plain.data[0]["z"]
                 assert z.shape == (len(shown.y), len(shown.x))
-                assert max(z.shape) <= 512
+                # A blank zone past the end of a table comes on top.
+                assert np.isfinite(z).any(axis=1).sum() <= 512
+                assert z.shape[1] <= 512
                 assert plain.data[0]["zmin"] < plain.data[0]["zmax"]
             else:
                 assert any(np.isfinite(trace["y"]).any() for trace in plain.data), figure.id
@@ -362,3 +365,39 @@ def test_a_table_as_a_map_has_positions_down_and_dimensions_across():
     assert cells.block == 3
     assert cells.z[1, 4] == pytest.approx(sines(np.arange(3.0, 6))[:, 4].mean())
     assert titles("table_map", table()) == ("dimension", "position")
+
+
+def test_a_term_that_would_look_empty_has_a_scale_of_its_own_and_says_so():
+    result = terms()
+    faint = replace(result, terms={**result.terms, "position": result.terms["position"] * 1e-3})
+    weak = content("terms", faint, head=1, part="position")
+    assert weak.z_title == "logit, on a scale of its own"
+    assert weak.limits == (-float(np.nanmax(np.abs(weak.z))), float(np.nanmax(np.abs(weak.z))))
+    strong = content("terms", faint, head=1, part="content")
+    assert strong.z_title == "logit"
+    assert strong.limits[1] > 20 * weak.limits[1]
+
+
+def test_a_table_shows_its_end_as_a_blank_zone_and_a_longer_one_does_not():
+    whole = replace(table(), undefined_from=len(table().positions))
+    count = len(whole.positions)
+    cells = content("table_map", whole)
+    assert np.isnan(cells.z[count:]).all()
+    assert not np.isnan(cells.z[:count]).any()
+    assert len(cells.z) > count
+    assert cells.y[count] == count
+    assert f"undefined from {count} on" in cells.y_title
+    assert content("waves", whole).levels == [(float(count), "no row from here on")]
+    part = replace(whole, undefined_from=count + 1)
+    assert len(content("table_map", part).z) == count
+    assert content("waves", part).levels == []
+
+
+def test_a_few_cells_far_out_do_not_take_all_colour():
+    z = np.full((20, 20), 0.1)
+    z[0, 0] = 5.0
+    one = content("table_map", replace(table(), vectors=z, positions=np.arange(20.0)))
+    assert limits_of([one]) == (-0.1, 0.1)
+    z[:4] = 5.0
+    one = content("table_map", replace(table(), vectors=z, positions=np.arange(20.0)))
+    assert limits_of([one]) == (-5.0, 5.0)

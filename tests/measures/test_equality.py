@@ -66,8 +66,8 @@ def test_relations_of_known_forms(first: str, second: str, kind: str) -> None:
 @pytest.mark.parametrize(
     ("first", "second", "kind"),
     [
-        ("rope", "rerope?window=10000", "equal"),
-        ("rope", "rerope?window=1024", "different"),
+        ("rope", "rerope?window=10000&query_scaling=false", "equal"),
+        ("rope", "rerope?query_scaling=false", "different"),
         ("rerope", "rerope?layout=interleaved", "permutation"),
         ("rerope", "leaky_rerope", "different"),
         ("rerope", "rerope?base=20000", "different"),
@@ -91,7 +91,7 @@ def test_the_sentences_say_how_large_the_difference_is_and_what_drops_it() -> No
     assert found("rope", "rope?layout=interleaved").sentence.endswith(
         "their logits are equal after one permutation of q and k."
     )
-    assert found("rope", "rerope?window=1024", FAR).sentence == (
+    assert found("rope", "rerope?query_scaling=false", FAR).sentence == (
         "the distances that they turn by differ by up to 6656 tokens, for keys up to the query."
     )  # 15 · 512 tokens seen as 1024
     assert found("causal", "sliding_window?window=8").sentence == (

@@ -52,6 +52,8 @@ class BertSegments(LearnedTable):
         "the same for every token.",
     )
     used_in: ClassVar[tuple[str, ...]] = ("BERT", "ALBERT", "ELECTRA")
+    # The whole table, with its end in sight.
+    opens_with: ClassVar[int] = 512
     snippet: ClassVar[str] = """
 import numpy as np
 positions = np.arange(16.0)

@@ -61,6 +61,8 @@ class Learned(LearnedTable):
         "many rows. They have 2 more, and position 0 is row 2.",
     )
     used_in: ClassVar[tuple[str, ...]] = ("BERT", "GPT-2", "RoBERTa", "BART", "OPT", "ViT")
+    # The whole table, with its end in sight.
+    opens_with: ClassVar[int] = 512
     snippet: ClassVar[str] = """
 import numpy as np
 positions = np.arange(16.0)

@@ -64,8 +64,7 @@ class Nope(AbsoluteEncoding):
 import numpy as np
 positions = np.arange(16.0)
 matrix = np.zeros((1, 16, 16))  # nothing is added to any logit
-t = positions + 1
-weight_on_the_first_token, variance_of_a_mean, entropy = 1 / t, $variance / t, np.log(t)
+weight_on_first, variance_of_mean = 1 / (positions + 1), $variance / (positions + 1)
 """
     snippet_gives: ClassVar[str] = "matrix"
     picture: ClassVar[str] = "curves"

@@ -18,6 +18,9 @@ from posviz.results import Result
 
 Cursor = Literal["position", "distance", "dimension"]
 Colours = Literal["signed", "size", "cyclic"]
+_USUAL, _FAR = 0.99, 4.0
+"""Where the largest cell is this many times what all but a hundredth stay below, the colours end
+there."""
 MOST_CELLS = 512
 """Cells of a map along one axis; beyond that they are averaged in blocks."""
 
@@ -188,6 +191,9 @@ def limits_of(maps: Sequence[Map]) -> tuple[float, float]:
     low, high = float(joined.min()), float(joined.max())
     if maps[0].colours == "signed":
         reach = max(abs(low), abs(high)) or 1.0
+        usual = float(np.quantile(np.abs(joined), _USUAL))
+        # A few cells far out would leave all others without colour.
+        reach = usual if 0 < _FAR * usual < reach else reach
         return -reach, reach
     return (low, high) if high > low else (low - 0.5, high + 0.5)
 

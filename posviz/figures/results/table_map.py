@@ -15,15 +15,26 @@ def _content(result: Result, at: At) -> Map:
     table = cast(PositionTable, result)
     rows = block_means(np.asarray(table.vectors), MOST_CELLS, axis=0)
     cells = block_means(rows.values, MOST_CELLS, axis=1)
+    blank = _blank_rows(table)
+    # A blank zone, as long as an eighth of the table, for the positions that have no row.
+    beyond = rows.middles[-1] + rows.block * np.arange(1, blank + 1)
     return Map(
         x=cells.middles,
-        y=rows.middles,
-        z=cells.values,
+        y=np.append(rows.middles, beyond),
+        z=np.concatenate((cells.values, np.full((blank, cells.values.shape[1]), np.nan))),
         x_title="dimension",
-        y_title="position",
+        y_title=f"position (undefined from {table.undefined_from} on)" if blank else "position",
         z_title="value",
         block=max(rows.block, cells.block),
     )
+
+
+def _blank_rows(table: PositionTable) -> int:
+    """Cells of the zone past the end of a table; 0 where the end is not in sight."""
+    count = int(table.positions.shape[0])
+    end = table.undefined_from
+    in_sight = end is not None and count > 0 and float(table.positions[-1]) == end - 1
+    return max(1, min(count, MOST_CELLS) // 8) if in_sight else 0
 
 
 def _slots(result: Result, at: At) -> dict[str, str]:

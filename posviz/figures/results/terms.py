@@ -13,6 +13,8 @@ from posviz.measures import banded_block_means
 from posviz.results import AttentionTerms, Result
 
 SUM = "all terms together"
+_FAINT = 0.05
+"""Share of the largest term below which a term has a colour scale of its own."""
 
 
 def _parts(result: Result) -> Sequence[str]:
@@ -33,7 +35,11 @@ def _content(result: Result, at: At) -> Map:
         positions = np.asarray(result.positions)
         later = positions[None, :] > positions[:, None]
         matrices = {name: np.where(later, np.nan, one) for name, one in matrices.items()}
-    reach = max(float(np.nanmax(np.abs(one), initial=0.0)) for one in matrices.values()) or 1.0
+    reaches = {name: float(np.nanmax(np.abs(one), initial=0.0)) for name, one in matrices.items()}
+    reach = max(reaches.values()) or 1.0
+    own = reaches[at.part or SUM]
+    # On the shared scale a term this small would look empty; it gets its own, and says so.
+    is_faint = 0 < own < _FAINT * reach
     cells = banded_block_means(
         matrices[at.part or SUM].__getitem__, len(result.positions), MOST_CELLS
     )
@@ -43,8 +49,8 @@ def _content(result: Result, at: At) -> Map:
         z=cells.values,
         x_title="key position",
         y_title="query position",
-        z_title="logit",
-        limits=(-reach, reach),
+        z_title="logit, on a scale of its own" if is_faint else "logit",
+        limits=(-own, own) if is_faint else (-reach, reach),
         block=cells.block,
     )
 
@@ -60,9 +66,10 @@ figure = ResultFigure(
     id="terms",
     title="Logits",
     formula=r"z_{mn} = \text{⟨value⟩},\quad m = \text{⟨query⟩},\; n = \text{⟨key⟩}",
-    help="What one term of the formula adds to the logit of each query (row) and key (column), all "
-    "terms in one colour scale. Stripes along diagonals depend on the distance, upright stripes on "
-    "the key alone, level ones on the query alone.",
+    help="What one term of the formula adds to the logit of each query (row) and key (column). All "
+    "terms have one colour scale, but those that would look empty on it: they have their own, and "
+    "say so. Stripes along diagonals depend on the distance, upright stripes on the key alone, "
+    "level ones on the query alone.",
     limits="One head, and these queries and keys; in a trained model both are learned.",
     accepts=lambda result: isinstance(result, AttentionTerms),
     content=_content,

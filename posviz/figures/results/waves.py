@@ -31,7 +31,15 @@ def _content(result: Result, at: At) -> Lines:
         ],
         "position",
         "value",
+        levels=_end(result),
     )
+
+
+def _end(result: Result) -> list[tuple[float, str]]:
+    """Where a table ends, if that is in sight."""
+    end = getattr(result, "undefined_from", None)
+    in_sight = end is not None and float(result.positions[-1]) == end - 1
+    return [(float(end), "no row from here on")] if end is not None and in_sight else []
 
 
 figure = ResultFigure(

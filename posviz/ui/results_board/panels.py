@@ -83,12 +83,21 @@ def slots_of(content: Content, cursor: str | None, named: Mapping[str, str]) -> 
     return slots
 
 
-def block_notes(content: Content) -> list[str]:
-    """What a reader must know of a map whose cells are means."""
-    if isinstance(content, Map) and content.block > 1:
+def map_notes(content: Content, limits: tuple[float, float] | None = None) -> list[str]:
+    """What a reader must know of a map whose cells are means, or beyond its colours."""
+    if not isinstance(content, Map):
+        return []
+    notes = []
+    if content.block > 1:
         size = content.block
-        return [f"each cell is the mean of up to {size} × {size} numbers: 512 cells a side at most"]
-    return []
+        notes.append(
+            f"each cell is the mean of up to {size} × {size} numbers: 512 cells a side at most"
+        )
+    ends = limits or limits_of([content])
+    largest = float(np.nanmax(np.abs(content.z), initial=0.0))
+    if content.colours == "signed" and largest > ends[1] * (1 + 1e-9):
+        notes.append(f"the colours end at ±{ends[1]:.3g}; the largest cell is {largest:.3g}")
+    return notes
 
 
 def one_panels(view: View) -> Panels:
@@ -114,7 +123,7 @@ def _one(figure: ResultFigure, item: Shown, at: At) -> Panel:
         figure.cursor,
         drawn(content),
         slots,
-        block_notes(content),
+        map_notes(content),
         title=_titled(figure, at.part),
     )
 
@@ -223,7 +232,7 @@ def _beside(figure: ResultFigure, at: At, item: Shown, contents: _Contents) -> P
         figure.cursor,
         draw_map(content, limits, item.label),
         slots_of(content, figure.cursor, figure.slots(item.result, at)),
-        block_notes(content),
+        map_notes(content, limits),
         lead=item.label,
         title=f"{_titled(figure, at.part)} · {item.label}",
     )

@@ -187,7 +187,9 @@ def first_view(chosen: Mapping[str, str], slots: tuple[str, ...]) -> View:
         values.update(own_values(slot, chosen.get(slot, OFF)))
     view = View(slots, values)
     # An encoding whose cost grows with the square of the length opens where it is quick.
-    view = replace(view, values={**values, "length": min(128, view.most // 8)})
+    wished = [get(encoding).opens_with for encoding in view.chosen.values()]
+    length = min([*wished, view.most // 8])
+    view = replace(view, values={**values, "length": length})
     # A fast dimension, which shows something among few positions.
     fast = min(values["dimension"], view.extents.get("dimension", 0) // 16)
     return with_cursor_kept(replace(view, values={**view.values, "dimension": fast}))
