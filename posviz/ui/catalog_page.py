@@ -75,7 +75,7 @@ def show() -> None:
     if not found:
         st.info(f"No encoding fits. To see some: {wanted.widening}.")
         return
-    st.html(_table(found, wanted))
+    st.html(table(found, wanted))
     st.download_button(
         "These rows as CSV", overview.csv_text(found), "posviz-catalog.csv", "text/csv"
     )
@@ -154,7 +154,7 @@ def _problems(known: Mapping[str, Sequence[str]]) -> list[str]:
     ]
 
 
-def _table(found: Sequence[Row], wanted: Wanted) -> str:
+def table(found: Sequence[Row], wanted: Wanted) -> str:
     head = "".join(_heading(title, wanted) for title in found[0].cells)
     body = "".join(f"<tr>{_cells(row)}</tr>" for row in found)
     return (

@@ -187,4 +187,4 @@ def test_the_catalog_lists_all_and_finds_by_word_and_family():
     assert "encoding=alibi'" in table()
     assert table().count("<tr>") < 6
     app.text_input[0].set_value("no such thing").run()
-    assert app.info[0].value.startswith("Nothing fits.")
+    assert app.info[0].value.startswith("No encoding fits.")
