@@ -117,6 +117,10 @@ class Encoding(BaseModel):
         """About ``count`` positions to show the encoding on: 0 … count-1 unless it says more."""
         return np.arange(float(count))
 
+    def matrix_numbers(self, count: int) -> int:
+        """How many numbers a matrix over all pairs of positions holds; 0 where there is none."""
+        return 0
+
     def caution(self) -> str:
         """What a reader must know before trusting the numbers; empty for most encodings."""
         return ""

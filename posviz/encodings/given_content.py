@@ -80,6 +80,9 @@ class ContentEncoding(LearnedParts):
         Parameter(help="One number per key, repeated as far as the positions go."),
     ] = (1.0, -1.0, 0.0)
 
+    def matrix_numbers(self, count: int) -> int:
+        return self.heads * count**2
+
     def terms(
         self, at: Array, queries: Array, keys: Array, parts: Mapping[str, Array]
     ) -> dict[str, Any]:

@@ -64,6 +64,9 @@ class Remapping(Extension):
             return None
         return log_length_scale(query, self.original_max_position_embeddings)
 
+    def matrix_numbers(self, count: int) -> int:
+        return count**2
+
     def example_positions(self, count: int) -> Array:
         """Evenly over the trained window: next to each other they would all be within reach."""
         step = max(1, math.ceil(self.original_max_position_embeddings / max(1, count)))

@@ -136,11 +136,9 @@ def _remapped(first: RotaryResult, second: RotaryResult) -> Relation:
         return refusal
     if first.inv_freq.shape != second.inv_freq.shape:
         return Relation("different", "they turn different numbers of pairs.")
-    count = int(first.positions.shape[0])
-    blocks = [slice(start, start + _ROWS) for start in range(0, count, _ROWS)]
-    gaps = [largest_gap(_distance(first, rows), _distance(second, rows)) for rows in blocks]
-    if not all(close for _, close in gaps):
-        words = f"the distances that they turn by differ by up to {max(gaps)[0]:.6g} tokens"
+    largest, close = _distance_gap(first, second)
+    if not close:
+        words = f"the distances that they turn by differ by up to {largest:.6g} tokens"
         return Relation("different", f"{words}, for keys up to the query.")
     if not largest_gap(first.inv_freq, second.inv_freq)[1]:
         return Relation("different", "they turn by the same distances at other frequencies.")
@@ -155,9 +153,18 @@ _ROWS = 256
 """Queries whose distances are compared at once: all of a long context would not fit in memory."""
 
 
-def _distance(result: RotaryResult, rows: slice) -> np.ndarray:
-    """(queries, keys) tokens that some queries see; NaN for keys after their query."""
-    positions = np.asarray(result.positions)
-    plain = positions[rows, None] - positions[None, :]
-    seen = result.relative_distance[rows] if isinstance(result, RelativeRotation) else plain
-    return np.where(plain < 0, np.nan, np.asarray(seen))
+def _distance_gap(first: RotaryResult, second: RotaryResult) -> tuple[float, bool]:
+    """Largest difference in tokens of what queries see, and whether rounding explains it."""
+    positions = np.asarray(first.positions)
+    largest = size = 0.0
+    for start in range(0, len(positions), _ROWS):
+        rows = slice(start, start + _ROWS)
+        plain = positions[rows, None] - positions[None, :]
+        seen = plain >= 0
+        a, b = (
+            np.asarray(one.relative_distance[rows]) if isinstance(one, RelativeRotation) else plain
+            for one in (first, second)
+        )
+        largest = max(largest, float(np.abs(a - b).max(where=seen, initial=0.0)))
+        size = max(size, float(plain.max(initial=0.0)))
+    return largest, largest <= CLOSE * size

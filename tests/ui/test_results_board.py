@@ -158,3 +158,13 @@ def test_a_download_has_the_numbers_of_the_panel():
 def test_results_are_kept_by_link_and_length():
     assert result_of("alibi", 8) is result_of("alibi", 8)
     assert result_of("alibi", 8) is not result_of("alibi", 9)
+
+
+def test_a_matrix_over_all_pairs_is_limited_and_the_sentence_says_what_to_lower():
+    session = opened(explore.DESK, encoding="alibi")
+    assert ask(explore.DESK, session, length=8192)["problems"] == []
+    reply = ask(explore.DESK, session, form="key_only")
+    assert "at most 16,777,216 numbers here; got 536,870,912" in reply["problems"][0]["text"]
+    assert session.view.values["form"] == "causal"
+    reply = ask(explore.DESK, session, form="key_only", length=1024)
+    assert reply["problems"] == []

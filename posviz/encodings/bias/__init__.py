@@ -49,6 +49,9 @@ class BiasEncoding(Encoding):
         """Whether keys after their query must be masked."""
         return False
 
+    def matrix_numbers(self, count: int) -> int:
+        return 0 if self.is_toeplitz else self.heads * count**2
+
     def bias(self, distance: Array, parts: Mapping[str, Array]) -> Array:
         """The bias at distances query - key of any shape: (heads, *shape)."""
         raise NotImplementedError

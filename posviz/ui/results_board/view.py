@@ -32,6 +32,8 @@ ONE = ("",)
 """Slots of a board with one encoding: its values carry no prefix."""
 SEVERAL = ("a", "b", "c", "d")
 LONGEST = 8192
+MOST_NUMBERS = 1 << 24
+"""Of a matrix that one person may ask of a server that a class shares: 128 MB."""
 
 
 class Reading(BaseModel):
@@ -289,4 +291,12 @@ def _checked(before: View, view: View) -> View:
             f"{title}: length must be at most {view.most} here, since every pair of positions is "
             f"worked out; got {view.count}."
         )
+    for spec in view.specs.values():
+        numbers = spec.matrix_numbers(min(view.count, view.most))
+        if numbers > MOST_NUMBERS:
+            raise ParameterError(
+                f"{spec.title}: a matrix of all pairs of {view.count} positions, in every head, "
+                f"must have at most {MOST_NUMBERS:,} numbers here; got {numbers:,}. Lower the "
+                "length or the heads."
+            )
     return with_cursor_kept(view)
