@@ -168,3 +168,10 @@ def test_a_matrix_over_all_pairs_is_limited_and_the_sentence_says_what_to_lower(
     assert session.view.values["form"] == "causal"
     reply = ask(explore.DESK, session, form="key_only", length=1024)
     assert reply["problems"] == []
+
+
+def test_a_slot_that_must_be_filled_is_not_switched_off_by_an_address():
+    session = opened(explore.DESK, encoding="off")
+    assert session.view.values["encoding"] == "sinusoidal"
+    assert "There is no encoding 'off'" in session.problems[0]
+    assert opened(compare.DESK, a="off").view.chosen["a"] == "alibi"

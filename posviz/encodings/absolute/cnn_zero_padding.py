@@ -40,7 +40,7 @@ class CnnZeroPadding(AbsoluteEncoding):
     )
     formula: ClassVar[str] = (
         r"y_\ell[r, c] = \frac{1}{9} \sum_{|i| \leq 1} \sum_{|j| \leq 1} "
-        r"y_{\ell-1}[r + i, c + j],\quad y_0 = 1 \text{ inside}, 0 \text{ outside}"
+        r"y_{\ell-1}[r + i, c + j],\quad y_0 = 1 \text{ inside},\; y_\ell = 0 \text{ outside}"
     )
     shows: ClassVar[str] = (
         "After one layer only the outermost ring differs; each further layer carries the border "

@@ -32,7 +32,9 @@ class Alibi(BiasEncoding):
             code="transformers 5.24.0 (Bloom, MPT, Falcon); x-transformers 2.31.10",
         ),
     )
-    formula: ClassVar[str] = r"B_h(\delta) = -m_h\, \delta,\quad m_h = 2^{-Mh/H}"
+    formula: ClassVar[str] = (
+        r"B_h(\delta) = -m_h\, \delta,\quad m_h = 2^{-Mh/H} \text{ for } H \text{ a power of two}"
+    )
     shows: ClassVar[str] = (
         "A fan of lines: steep heads see a dozen tokens, flat heads a thousand. The weights of a "
         "head at equal content stop changing once the context is longer than its reach."

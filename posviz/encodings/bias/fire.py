@@ -46,8 +46,9 @@ class Fire(LearnedParts, CountedDistanceBias):
         r"\psi(x) = \ln(|c\, x| + 1)"
     )
     shows: ClassVar[str] = (
-        "The map of normalised distances: it stays in [0, 1) however long the sequence is, so the "
-        "network never meets a number it was not trained on. Its rows are not shifted copies."
+        "The map of normalised distances: it stays in [0, 1) however long the sequence is, so a "
+        "network trained past L meets no new number. For queries beyond L its rows are no longer "
+        "shifted copies: lower L to see it."
     )
     limits: ClassVar[str] = (
         "The network is a random start, so the bias has no meaning yet; the normalised distance "
@@ -58,7 +59,7 @@ class Fire(LearnedParts, CountedDistanceBias):
         "the threshold L the divisor no longer shrinks with m; without this, short sequences would "
         "be stretched over the whole range.",
         "You may have read that relative encodings depend on the distance only. FIRE does not: the "
-        "same distance counts less for a later query.",
+        "same distance is a smaller share for a query beyond L.",
     )
     # The hidden layer has a number per query, key and unit.
     most_positions: ClassVar[int] = 512

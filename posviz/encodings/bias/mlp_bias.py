@@ -52,8 +52,8 @@ class MlpBias(LearnedParts, BiasEncoding):
         "with the logarithm, far distances are squeezed together before the network sees them."
     )
     limits: ClassVar[str] = (
-        "The network is a random start. Beyond the trained distances it goes on in straight lines, "
-        "which nothing in training has checked."
+        "The network is a random start. Beyond the trained distances it goes on nearly straight, "
+        "in the distance or in its logarithm, which nothing in training has checked."
     )
     snippet: ClassVar[str] = """
 import numpy as np

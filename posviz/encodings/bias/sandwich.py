@@ -34,8 +34,8 @@ class Sandwich(CountedDistanceBias):
         r"- \frac{\bar d}{2} \right),\quad h = 1 \ldots H"
     )
     shows: ClassVar[str] = (
-        "A curve that wobbles around a falling logarithm, -(d/2)·ln δ / ln b, with no number "
-        "learned. Later heads are flatter."
+        "A curve that wobbles around a falling logarithm, -(d/2)(ln δ + 0.577)/ln b times H/(8h), "
+        "with no number learned. Later heads are flatter."
     )
     limits: ClassVar[str] = (
         "The bias alone, without q·k; no head is learned, and what the wobbles do to a model is "

@@ -36,9 +36,9 @@ class T5(LearnedParts, BiasEncoding):
         ),
     )
     formula: ClassVar[str] = (
-        r"B_h(\delta) = \beta_h[\mathrm{bucket}(-\delta)],\quad \mathrm{bucket} = e + "
-        r"\left\lfloor \frac{\ln(|\delta|/e)}{\ln(M/e)} (N_s - e) \right\rfloor,\quad "
-        r"e = \lfloor N_s/2 \rfloor"
+        r"B_h(\delta) = \beta_h[\mathrm{bucket}(-\delta)],\quad \mathrm{bucket} = |\delta| "
+        r"\text{ below } e = \lfloor N_s/2 \rfloor,\text{ else } \min\!\left(N_s - 1,\; e + "
+        r"\left\lfloor \frac{\ln(|\delta|/e)}{\ln(M/e)} (N_s - e) \right\rfloor\right)"
     )
     shows: ClassVar[str] = (
         "The staircase: a bucket for each near distance, then steps that widen; in an encoder they "

@@ -51,7 +51,8 @@ class SlidingWindow(MaskEncoding):
     )
     misread: ClassVar[tuple[str, ...]] = (
         "You may have read that layers times window tokens can be reached, 131,072 for Mistral 7B. "
-        "A window of w holds the token itself, so each layer adds w - 1: 131,041.",
+        "The paper counts W tokens before the query; in the code the window of w holds the token "
+        "itself, so each layer adds w - 1: 131,041.",
         "You may have read a window that counts both sides together, as Longformer and ModernBERT "
         "state theirs. Here the window is that of one side, itself included: |δ| < w.",
     )

@@ -44,8 +44,8 @@ class Irope(RotaryFamily):
         "temperature, flat up to 8190 and one step up at every further 8192 tokens."
     )
     limits: ClassVar[str] = (
-        "Llama 4's rotating layers also see a chunk of 8192 tokens only, normalise q and k after "
-        "the rotation, and in later files scale frequencies as Llama 3 does; none of it is here."
+        "Llama 4's rotating layers also see a chunk of 8192 tokens only, and Scout's normalise q "
+        "and k after the rotation and scale frequencies as Llama 3 does; none of it is here."
     )
     misread: ClassVar[tuple[str, ...]] = (
         "You may have read no_rope_layers in a configuration as the list of layers without RoPE. "
@@ -68,7 +68,7 @@ class Irope(RotaryFamily):
             "layers": 36,
             "interval": 4,
             "attn_scale": 0.0,
-            "base": 2000000.0,
+            "base": 5000000.0,
             "layout": "half_split",
         },
     }

@@ -49,8 +49,8 @@ class Radix(RotaryFamily):
         "has frequency 1, the highest, and is the least significant digit.",
         "You may have read wavelengths of 6.3, 7.5, …, 52261 for 100 dimensions and b = 10⁴. The "
         "second is 7.55405: 7.5 is cut, not rounded, which would give 7.6.",
-        "You may have read that more positions need more digits. Interpolation rather keeps the "
-        "digits and changes their base: NTK-aware scaling is a larger β.",
+        "You may have read that more positions need more digits. NTK-aware scaling keeps "
+        "their number and takes a larger β; position interpolation divides the position instead.",
     )
     used_in: ClassVar[tuple[str, ...]] = ()
     profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = {

@@ -42,7 +42,7 @@ class Rope(RotaryEncoding):
         "values pass as they are (rotating values is VO-RoPE).",
         "You may have read that scores decay with distance. For equal q and k the sum of "
         "cosines wobbles, and with 64 pairs and b = 10⁴ falls below 0 first at distance "
-        "1,707; for independent q and k the expected score is 0 at every distance. What "
+        "1,707; for independent q and k of mean 0 the expected score is 0 at every distance. What "
         "decays in the paper is an upper bound.",
         "You may have read that the first dimensions carry the low frequencies. Pair 0 is the "
         "fastest, 1 radian per token; frequencies fall with the pair.",

@@ -22,8 +22,8 @@ figure = ResultFigure(
     id="receptive_field",
     title="How far a stack of layers sees",
     formula=r"\text{reach} = \ell\,(w - 1) + 1",
-    help="Each layer passes on what the layer below had seen, so the reach grows by one window a "
-    "layer. A layer that sees everything has no finite reach, and the line ends there.",
+    help="Each layer passes on what the layer below had seen, so the reach grows by w - 1 tokens "
+    "a layer. A layer that sees everything has no finite reach, and the line ends there.",
     limits="What can reach a token, not what does: far information passes through many averages.",
     accepts=lambda result: (
         isinstance(result, AttentionMask)

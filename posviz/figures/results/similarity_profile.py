@@ -30,7 +30,8 @@ figure = ResultFigure(
     help="The similarity of all pairs of positions at one distance. A single line: it depends on "
     "the distance only. Three lines: it also depends on where the pair stands, and lies between "
     "the outer two.",
-    limits="Not attention: real queries and keys are not equal. For independent ones the expected "
+    limits="Not attention: real queries and keys are not equal. For independent ones of "
+    "mean 0 the expected "
     "score is 0 at every distance. Taken over the first 1,024 positions.",
     accepts=lambda result: features(result) is not None and len(result.grid) < 2,
     content=_content,

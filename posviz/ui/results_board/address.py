@@ -52,7 +52,8 @@ def read_address(
     chosen = {slot: parameters.get(choice_key(slot), defaults.get(slot, OFF)) for slot in slots}
     for slot, encoding_id in chosen.items():
         try:
-            if encoding_id != OFF:
+            # Only the slots beyond the first two can stand empty.
+            if encoding_id != OFF or slot not in ("c", "d"):
                 get(encoding_id)
         except ParameterError as error:
             problems.append(f"From the address: {error} The page opened with another one.")
