@@ -116,8 +116,9 @@ class RotaryFamily(Encoding):
 
     def ladder(self, base: float, *, xp: Any = np, device: Any = None) -> Array:
         """b^(-2i/d) for i = 0 … pairs-1, float64: (pairs,) radians per token."""
-        exponent = xp.arange(0, self.rotary_dim, 2, dtype=xp.float64, device=device)
-        return base ** (-exponent / self.rotary_dim)
+        values = base ** (-np.arange(0, self.rotary_dim, 2) / self.rotary_dim)
+        # Powers differ in the last bit between libraries, which far positions would magnify.
+        return xp.asarray(values, dtype=xp.float64, device=device)
 
     def shared(self, at: Array, frequencies: Array) -> dict[str, Any]:
         """What every rotary result is made of, for positions and their frequencies."""
