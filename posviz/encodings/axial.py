@@ -12,6 +12,7 @@ from array_api_compat import array_namespace
 from posviz.encodings.coordinates import (
     Spread,
     as_points,
+    axis_strips,
     grid_of,
     grid_shape,
     spread,
@@ -104,10 +105,7 @@ class AxialEncoding(RotaryFamily):
             coordinates=frozen(xp.asarray(points, copy=True)),
             axis_names=self.axis_names,
             axis_freq=frozen(xp.astype(axis_freq, points.dtype)),
-            strips={
-                name: frozen(xp.asarray(points[:, axis], copy=True))
-                for axis, name in enumerate(self.axis_names)
-            },
+            strips=axis_strips(points, self.axis_names),
             grid=grid_of(points),
         )
 

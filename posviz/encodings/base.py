@@ -132,8 +132,12 @@ class Encoding(BaseModel):
 
     def code(self) -> str:
         """The snippet with this spec's values in it."""
+        return self.filled(self.snippet)
+
+    def filled(self, snippet: str) -> str:
+        """Code with the value of a parameter wherever ``$name`` stands."""
         values = {name: repr(value) for name, value in self.model_dump().items()}
-        return Template(self.snippet).substitute(values).strip() + "\n"
+        return Template(snippet).substitute(values).strip() + "\n"
 
     def position_row(self, positions: Any) -> Array:
         """Positions as one row of finite numbers, each a token that float64 can name.

@@ -10,7 +10,7 @@ from array_api_compat import array_namespace
 
 from posviz.encodings.base import LARGEST_POSITION
 from posviz.parameters import ParameterError
-from posviz.results import Array, as_positions
+from posviz.results import Array, as_positions, frozen
 
 Spread = Literal["index", "index_from_1", "centres", "ends"]
 """Where the places along a side stand: 0, 1, 2, …; 1, 2, 3, …; centres of equal parts of -1 … 1; or
@@ -34,6 +34,14 @@ def as_points(positions: Any, axis_names: tuple[str, ...], owner: str) -> Array:
             f"{owner}: positions must be at most 2^53 from 0; got {float(xp.max(xp.abs(points)))}."
         )
     return points
+
+
+def axis_strips(points: Array, axis_names: tuple[str, ...]) -> dict[str, Array]:
+    """The coordinates of tokens as a row of numbers for each axis."""
+    xp = array_namespace(points)
+    return {
+        name: frozen(xp.asarray(points[:, axis], copy=True)) for axis, name in enumerate(axis_names)
+    }
 
 
 def grid_shape(count: int, axes: int) -> tuple[int, ...]:

@@ -6,7 +6,6 @@ import hashlib
 import math
 import re
 from collections.abc import Mapping
-from string import Template
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -164,9 +163,7 @@ class ContentEncoding(LearnedParts):
             'words = dict(content="sentence", sentence=$sentence)\n'
             f'q, k = get("{self.id}")(heads=H, head_dim=D, seed=$seed, **words).made(16)[1]',
         }[self.content]
-        values = {name: repr(value) for name, value in self.model_dump().items()}
-        snippet = self.snippet.replace("$made", made)
-        return Template(snippet).substitute(values).strip() + "\n"
+        return self.filled(self.snippet.replace("$made", made))
 
     def words(self) -> list[str]:
         """The words and punctuation marks of the sentence."""

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from annotated_types import Ge, Gt, Le
 from array_api_compat import array_namespace
 
 from posviz.encodings.absolute import AbsoluteEncoding, WaveBase
-from posviz.encodings.coordinates import WaveSpread, as_points, grid_of, grid_shape, spread, walked
+from posviz.encodings.coordinates import (
+    WaveSpread,
+    as_points,
+    axis_strips,
+    grid_of,
+    grid_shape,
+    spread,
+    walked,
+)
 from posviz.encodings.sinusoids import arranged, wave_lengths
 from posviz.parameters import Parameter, ParameterError
 from posviz.results import Array, PositionTable, device_of, frozen
@@ -144,15 +151,9 @@ class GridWaves(AbsoluteEncoding):
             ),
             vectors=frozen(xp.concat(blocks, axis=1)[:, : self.model_dim]),
             wavelengths=frozen(wavelengths[: self.model_dim]),
-            strips=self._strips(points, xp),
+            strips=axis_strips(points, self.axis_names),
             grid=grid_of(points),
         )
-
-    def _strips(self, points: Array, xp: Any) -> Mapping[str, Array]:
-        return {
-            name: frozen(xp.asarray(points[:, axis], copy=True))
-            for axis, name in enumerate(self.axis_names)
-        }
 
 
 def grid_snippet(positions: str) -> str:

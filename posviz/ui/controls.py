@@ -7,6 +7,9 @@ from typing import Any
 
 from posviz.parameters import Declaration, ParameterError, sentence
 
+PROFILE = "profile"
+"""Last part of the name of a value that says whose implementation is followed."""
+
 
 def control(
     declaration: Declaration,

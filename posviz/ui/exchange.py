@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from urllib.parse import urlencode
 
 from posviz.parameters import ParameterError
+from posviz.ui.controls import PROFILE
 from posviz.ui.panel import Panel, as_csv
 
 V = TypeVar("V")
@@ -40,6 +41,11 @@ class Desk(ABC, Generic[V]):
     @abstractmethod
     def take(self, view: V, sent: Mapping[str, Any]) -> V:
         """The view with values that were sent; ParameterError when they cannot be used."""
+
+    def take_moving(self, view: V, sent: Mapping[str, Any]) -> V:
+        """The same while a control moves, when nothing but numbers changes: the names of
+        implementations are left out, since the switches that they set are all among the values."""
+        return self.take(view, without_profiles(sent))
 
     @abstractmethod
     def values(self, view: V) -> dict[str, Any]:
@@ -179,7 +185,7 @@ def live_answer(desk: Desk[V], question: Mapping[str, Any]) -> dict[str, Any]:
     }
     opened = desk.opened(question)
     try:
-        view = desk.take(opened, values)
+        view = desk.take_moving(opened, values)
     except ParameterError as error:
         unchanged = [{"id": panel_id, "key": key} for panel_id, key in have.items()]
         return reply | {"problems": [_refusal(str(error))], "panels": unchanged, "values": values}
@@ -233,6 +239,11 @@ def _problems(session: Session[V]) -> list[dict[str, Any]]:
     if session.refused:
         problems.append(_refusal(session.refused))
     return problems
+
+
+def without_profiles(sent: Mapping[str, Any]) -> dict[str, Any]:
+    """What was sent, less the names of implementations."""
+    return {name: raw for name, raw in sent.items() if name.rpartition(".")[2] != PROFILE}
 
 
 def key_of(value: object) -> str:

@@ -36,7 +36,7 @@ _DESKS = {
     "explore": "posviz.ui.results_board.explore",
     "compare": "posviz.ui.results_board.compare",
 }
-"""Page to the module whose LIVE_DESK answers for it, read when the first question comes: the server
+"""Page to the module whose DESK answers for it, read when the first question comes: the server
 listens before the parts of the pages are imported, and nobody asks before a page was shown."""
 
 
@@ -76,7 +76,7 @@ def _answer(page: str, body: bytes) -> Response:
     from posviz.ui.exchange import live_answer
     from posviz.ui.live.packet import pack
 
-    desk = importlib.import_module(_DESKS[page]).LIVE_DESK
+    desk = importlib.import_module(_DESKS[page]).DESK
     try:
         question = _question(body)
         reply = live_answer(desk, question)

@@ -119,7 +119,7 @@ def test_a_moving_control_is_answered_without_a_session():
     first = exchange.answer(explore.DESK, session, {})
     values = {**first["values"], "base": 100.0}
     question = {**first["direct"]["question"], "values": values, "seq": 3}
-    reply = exchange.live_answer(explore.LIVE_DESK, question)
+    reply = exchange.live_answer(explore.DESK, question)
     assert (reply["stamp"], reply["later"]) == (3, True)
     assert reply["address"] == "base=100"
     drawn = next(panel for panel in reply["panels"] if panel["id"] == "table_map")
@@ -129,7 +129,7 @@ def test_a_moving_control_is_answered_without_a_session():
 
 def test_a_question_without_encodings_is_refused():
     with pytest.raises(ParameterError, match="names no encodings of this page"):
-        exchange.live_answer(explore.LIVE_DESK, {"source": "x:alibi"})
+        exchange.live_answer(explore.DESK, {"source": "x:alibi"})
 
 
 def test_maps_of_several_results_share_one_range_and_the_difference_is_drawn():

@@ -6,7 +6,15 @@ from typing import cast
 
 import numpy as np
 
-from posviz.figures.results.drawn import MOST_CELLS, At, Map, ResultFigure, counted
+from posviz.figures.results.drawn import (
+    MOST_CELLS,
+    At,
+    Map,
+    ResultFigure,
+    counted,
+    pair_at,
+    pair_slots,
+)
 from posviz.measures import logit_blocks, position_logits
 from posviz.results import AttentionBias, Result
 
@@ -29,15 +37,10 @@ def _head(result: Result, at: At) -> int:
 
 
 def _slots(result: Result, at: At) -> dict[str, str]:
-    query = min(at.position, int(result.positions.shape[0]) - 1)
-    key = max(0, query - at.distance)
-    row = cast(np.ndarray, position_logits(result, _head(result, at), slice(query, query + 1)))
-    return {
-        "head": str(_head(result, at)),
-        "query": str(query),
-        "key": str(key),
-        "value": f"{float(row[0, key]):.5g}",
-    }
+    query, key = pair = pair_at(len(result.positions), at)
+    head = _head(result, at)
+    row = cast(np.ndarray, position_logits(result, head, slice(query, query + 1)))
+    return {"head": str(head), **pair_slots(pair, row[0, key])}
 
 
 figure = ResultFigure(

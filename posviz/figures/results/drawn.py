@@ -113,6 +113,17 @@ class ResultFigure:
         return drawn(self.content(result, at or At())).figure()
 
 
+def pair_at(count: int, at: At) -> tuple[int, int]:
+    """The query under the cursor, among ``count`` positions, and the key at its distance before."""
+    query = min(at.position, count - 1)
+    return query, max(0, query - at.distance)
+
+
+def pair_slots(pair: tuple[int, int], value: float) -> dict[str, str]:
+    """The query, the key and their number, as formulas name them."""
+    return {"query": str(pair[0]), "key": str(pair[1]), "value": f"{float(value):.5g}"}
+
+
 def counted(title: str, result: Result) -> str:
     """An axis title for places in a sequence whose positions are more than one token apart."""
     positions = np.asarray(result.positions)

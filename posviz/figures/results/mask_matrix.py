@@ -6,7 +6,7 @@ from typing import cast
 
 import numpy as np
 
-from posviz.figures.results.drawn import MOST_CELLS, At, Map, ResultFigure, counted
+from posviz.figures.results.drawn import MOST_CELLS, At, Map, ResultFigure, counted, pair_at
 from posviz.measures import position_logits, seen_blocks
 from posviz.results import AttentionMask, Result
 
@@ -27,8 +27,7 @@ def _content(result: Result, at: At) -> Map:
 
 
 def _slots(result: Result, at: At) -> dict[str, str]:
-    query = min(at.position, len(result.positions) - 1)
-    key = max(0, query - at.distance)
+    query, key = pair_at(len(result.positions), at)
     row = cast(np.ndarray, position_logits(result, 0, slice(query, query + 1)))
     shown = "0" if row[0, key] == 0 else "-∞"
     return {"query": str(query), "key": str(key), "value": shown}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from posviz.figures.results.drawn import MOST_CELLS, At, Map, ResultFigure
+from posviz.figures.results.drawn import MOST_CELLS, At, Map, ResultFigure, pair_at, pair_slots
 from posviz.measures import block_means
 from posviz.results import Result
 
@@ -38,9 +38,8 @@ def _content(result: Result, at: At) -> Map:
 
 def _slots(result: Result, at: At) -> dict[str, str]:
     matrix = _matrix(result, at)
-    query = min(at.position, len(matrix) - 1)
-    key = min(max(0, query - at.distance), matrix.shape[1] - 1)
-    return {"query": str(query), "key": str(key), "value": f"{float(matrix[query, key]):.5g}"}
+    pair = pair_at(len(matrix), at)
+    return pair_slots(pair, matrix[pair])
 
 
 figure = ResultFigure(

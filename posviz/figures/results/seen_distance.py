@@ -7,7 +7,15 @@ from typing import cast
 
 import numpy as np
 
-from posviz.figures.results.drawn import MOST_CELLS, At, Map, ResultFigure, counted
+from posviz.figures.results.drawn import (
+    MOST_CELLS,
+    At,
+    Map,
+    ResultFigure,
+    counted,
+    pair_at,
+    pair_slots,
+)
 from posviz.measures import banded_block_means
 from posviz.results import RelativeRotation, Result
 
@@ -34,13 +42,8 @@ def _content(result: Result, at: At) -> Map:
 
 
 def _slots(result: Result, at: At) -> dict[str, str]:
-    query = min(at.position, len(result.positions) - 1)
-    key = max(0, query - at.distance)
-    return {
-        "query": str(query),
-        "key": str(key),
-        "value": f"{float(_rows(result, slice(query, query + 1))[0, key]):.5g}",
-    }
+    query, key = pair = pair_at(len(result.positions), at)
+    return pair_slots(pair, _rows(result, slice(query, query + 1))[0, key])
 
 
 figure = ResultFigure(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from posviz.figures.results.drawn import MOST_CELLS, At, Map, ResultFigure
+from posviz.figures.results.drawn import MOST_CELLS, At, Map, ResultFigure, pair_at, pair_slots
 from posviz.measures import features, similarity_map
 from posviz.results import Result
 
@@ -27,10 +27,8 @@ def _content(result: Result, at: At) -> Map:
 def _slots(result: Result, at: At) -> dict[str, str]:
     found = features(result)
     assert found is not None
-    query = min(at.position, len(found.queries) - 1)
-    key = max(0, query - at.distance)
-    value = float(np.dot(found.queries[query], found.keys[key]))
-    return {"query": str(query), "key": str(key), "value": f"{value:.5g}"}
+    query, key = pair = pair_at(len(found.queries), at)
+    return pair_slots(pair, np.dot(found.queries[query], found.keys[key]))
 
 
 figure = ResultFigure(

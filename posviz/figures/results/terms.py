@@ -7,7 +7,7 @@ from typing import cast
 
 import numpy as np
 
-from posviz.figures.results.drawn import MOST_CELLS, At, Map, ResultFigure
+from posviz.figures.results.drawn import MOST_CELLS, At, Map, ResultFigure, pair_at, pair_slots
 from posviz.figures.results.weights_row import head_of
 from posviz.measures import banded_block_means
 from posviz.results import AttentionTerms, Result
@@ -56,10 +56,8 @@ def _content(result: Result, at: At) -> Map:
 
 
 def _slots(result: Result, at: At) -> dict[str, str]:
-    query = min(at.position, len(result.positions) - 1)
-    key = max(0, query - at.distance)
-    value = _matrices(result, head_of(result, at))[at.part or SUM][query, key]
-    return {"query": str(query), "key": str(key), "value": f"{float(value):.5g}"}
+    pair = pair_at(len(result.positions), at)
+    return pair_slots(pair, _matrices(result, head_of(result, at))[at.part or SUM][pair])
 
 
 figure = ResultFigure(

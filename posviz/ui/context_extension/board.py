@@ -17,7 +17,6 @@ from posviz.ui.context_extension.texts import texts
 from posviz.ui.context_extension.view import (
     NO_PROFILES,
     OFF,
-    PROFILE,
     SLOTS,
     View,
     changed,
@@ -29,7 +28,7 @@ from posviz.ui.context_extension.view import (
     own_declarations,
     profile_of,
 )
-from posviz.ui.controls import as_sent
+from posviz.ui.controls import PROFILE, as_sent
 
 
 @dataclass
@@ -54,10 +53,11 @@ class ContextExtension(exchange.Desk[View]):
         return first_view(view.source, view.model, view.layer_type)
 
     def take(self, view: View, sent: Mapping[str, Any]) -> View:
-        view, errors = changed(view, _still_meant(view, sent))
-        if errors:
-            raise errors[0]
-        return checked(cursor_kept(view))
+        return _taken(view, _still_meant(view, sent))
+
+    def take_moving(self, view: View, sent: Mapping[str, Any]) -> View:
+        # Methods stay as they are while a number moves, so all that was sent is meant.
+        return _taken(view, exchange.without_profiles(sent))
 
     def values(self, view: View) -> dict[str, Any]:
         values: dict[str, Any] = {slot: view.values[slot] for slot in SLOTS}
@@ -108,21 +108,6 @@ class ContextExtension(exchange.Desk[View]):
 DESK = ContextExtension()
 
 
-class LiveDesk(ContextExtension):
-    """The same for moving controls, where nothing but numbers changes."""
-
-    def take(self, view: View, sent: Mapping[str, Any]) -> View:
-        # Names of implementations follow from the switches, which are all here themselves.
-        numbers = {name: raw for name, raw in sent.items() if not name.endswith(f".{PROFILE}")}
-        view, errors = changed(view, numbers)
-        if errors:
-            raise errors[0]
-        return checked(cursor_kept(view))
-
-
-LIVE_DESK = LiveDesk()
-
-
 @functools.lru_cache(maxsize=64)
 def _opened(source: str, layer_type: str) -> View:
     return first_view(source, model_of(source), layer_type)
@@ -131,6 +116,13 @@ def _opened(source: str, layer_type: str) -> View:
 def answer(session: Session, request: Mapping[str, Any] | None) -> dict[str, Any]:
     """The reply to a request, and the session brought up to date."""
     return exchange.answer(DESK, session, request)
+
+
+def _taken(view: View, sent: Mapping[str, Any]) -> View:
+    view, errors = changed(view, sent)
+    if errors:
+        raise errors[0]
+    return checked(cursor_kept(view))
 
 
 def _still_meant(view: View, sent: Mapping[str, Any]) -> dict[str, Any]:

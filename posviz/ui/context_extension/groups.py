@@ -11,7 +11,6 @@ from posviz.ui.context_extension.view import (
     CUSTOM,
     NO_PROFILES,
     OFF,
-    PROFILE,
     READING,
     SHARED,
     SLOTS,
@@ -24,7 +23,7 @@ from posviz.ui.context_extension.view import (
     profile_of,
     profiles_of,
 )
-from posviz.ui.controls import choice, control
+from posviz.ui.controls import PROFILE, choice, control
 from posviz.ui.effects import inert
 
 SHARED_LABELS = {

@@ -25,7 +25,7 @@ from posviz.parameters import (
     parameter_error,
     shortened,
 )
-from posviz.ui.controls import as_typed
+from posviz.ui.controls import PROFILE, as_typed
 
 SLOTS = ("a", "b", "c", "d")
 OFF = "off"
@@ -33,7 +33,6 @@ SHARED = ("base", "head_dim", "original_max_position_embeddings", "scaling_facto
 """Parameters that all methods on the page share: they describe the model and the aim."""
 HIDDEN = ("partial_rotary_factor", "layout")
 """Parameters that follow the model and have no control: layout changes none of these pictures."""
-PROFILE = "profile"
 CUSTOM = "custom"
 NO_PROFILES = {"profile_a": "", "profile_b": ""}
 """Names of the two implementations compared; empty means the page's own choice."""

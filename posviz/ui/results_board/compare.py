@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from posviz.ui import exchange
-from posviz.ui.results_board.desk import ResultsDesk, numbers_only
+from posviz.ui.results_board.desk import ResultsDesk
 from posviz.ui.results_board.panels import several_panels
 from posviz.ui.results_board.view import SEVERAL, View
 
@@ -22,12 +22,4 @@ class Compare(ResultsDesk):
         return several_panels(view)
 
 
-class LiveCompare(Compare):
-    """The same for moving controls, where nothing but numbers changes."""
-
-    def take(self, view: View, sent: Mapping[str, Any]) -> View:
-        return super().take(view, numbers_only(sent))
-
-
 DESK = Compare()
-LIVE_DESK = LiveCompare()

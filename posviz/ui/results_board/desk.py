@@ -8,13 +8,12 @@ from typing import Any, ClassVar
 from posviz.figures import theme
 from posviz.parameters import ParameterError
 from posviz.ui import exchange
-from posviz.ui.controls import as_sent
+from posviz.ui.controls import PROFILE, as_sent
 from posviz.ui.results_board.address import declared, write_address
 from posviz.ui.results_board.groups import groups
 from posviz.ui.results_board.panels import shown
 from posviz.ui.results_board.texts import texts
 from posviz.ui.results_board.view import (
-    PROFILE,
     View,
     changed,
     choice_key,
@@ -83,8 +82,3 @@ class ResultsDesk(exchange.Desk[View]):
 
     def standing(self, view: View) -> object:
         return tuple(view.chosen.items()), view.count
-
-
-def numbers_only(sent: Mapping[str, Any]) -> dict[str, Any]:
-    """What was sent without the names of implementations, which the other values imply."""
-    return {name: raw for name, raw in sent.items() if name.rpartition(".")[2] != PROFILE}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from posviz.ui import exchange
-from posviz.ui.results_board.desk import ResultsDesk, numbers_only
+from posviz.ui.results_board.desk import ResultsDesk
 from posviz.ui.results_board.panels import one_panels
 from posviz.ui.results_board.view import ONE, View
 
@@ -26,12 +26,4 @@ class Explore(ResultsDesk):
         return one_panels(view)
 
 
-class LiveExplore(Explore):
-    """The same for moving controls, where nothing but numbers changes."""
-
-    def take(self, view: View, sent: Mapping[str, Any]) -> View:
-        return super().take(view, numbers_only(sent))
-
-
 DESK = Explore()
-LIVE_DESK = LiveExplore()

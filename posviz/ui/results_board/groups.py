@@ -7,13 +7,12 @@ from typing import Any
 from posviz.catalog import catalog, families
 from posviz.encodings.base import Encoding
 from posviz.parameters import Declaration
-from posviz.ui.controls import choice, control
+from posviz.ui.controls import PROFILE, choice, control
 from posviz.ui.effects import inert_in_result
 from posviz.ui.results_board.view import (
     CURSORS,
     CUSTOM,
     OFF,
-    PROFILE,
     READING,
     View,
     choice_key,

@@ -22,10 +22,9 @@ from posviz.parameters import (
     parameter_error,
 )
 from posviz.results import AttentionBias, AttentionTerms, PositionTable, Result, RotaryResult
-from posviz.ui.controls import as_typed
+from posviz.ui.controls import PROFILE, as_typed
 
 OFF = "off"
-PROFILE = "profile"
 CUSTOM = "custom"
 ENCODING = "encoding"
 ONE = ("",)
