@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote
 
 import posviz.encodings
 from posviz.encodings.base import Encoding
-from posviz.parameters import ParameterError, closest
+from posviz.parameters import ParameterError, closest, shortened
 
 
 @functools.cache
@@ -53,10 +53,10 @@ def get(encoding_id: str) -> type[Encoding]:
     """The encoding class with this id; ParameterError lists the closest ids when there is none."""
     by_id = {encoding.id: encoding for encoding in catalog()}
     if not isinstance(encoding_id, str):
-        raise ParameterError(f"An encoding's id must be text; got {encoding_id!r}.")
+        raise ParameterError(f"An encoding's id must be text; got {shortened(encoding_id)}.")
     if encoding_id not in by_id:
         raise ParameterError(
-            f"There is no encoding {encoding_id!r}; {closest(encoding_id, list(by_id))}."
+            f"There is no encoding {shortened(encoding_id)}; {closest(encoding_id, list(by_id))}."
         )
     return by_id[encoding_id]
 
@@ -92,7 +92,8 @@ def parse(text: str) -> Encoding:
         name, equals, raw = part.partition("=")
         if name not in known:
             raise ParameterError(
-                f"{encoding.title}: there is no parameter {name!r}; {closest(name, list(known))}."
+                f"{encoding.title}: there is no parameter {shortened(name)}; "
+                f"{closest(name, list(known))}."
             )
         if name in values or not equals:
             problem = "stands twice" if name in values else "has no value"

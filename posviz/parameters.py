@@ -26,6 +26,7 @@ Kind = Literal["number", "integer", "switch", "choice", "list", "text"]
 Scale = Literal["linear", "log"]
 
 _SHOWN_VALUE_LENGTH = 60
+_NAMES_LISTED = 8
 
 
 class ParameterError(ValueError):
@@ -151,9 +152,16 @@ def shortened(value: Any) -> str:
 
 
 def closest(name: str, known: Sequence[str]) -> str:
-    """Known names for a message about an unknown one, the most alike first."""
+    """Known names for a message about an unknown one, the most alike first.
+
+    Where none is alike, the first few of all: a message is a sentence, not a catalog.
+    """
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    return f"closest: {', '.join(near)}" if near else f"known: {', '.join(known)}"
+    if near:
+        return f"closest: {', '.join(near)}"
+    rest = len(known) - _NAMES_LISTED
+    more = f", … and {rest} more" if rest > 0 else ""
+    return f"known: {', '.join(known[:_NAMES_LISTED])}{more}"
 
 
 @functools.cache
@@ -222,7 +230,7 @@ def parameter_error(model: type[BaseModel], owner: str, error: ValidationError) 
     known = {declaration.name: declaration for declaration in declarations(model)}
     if name not in known:
         return ParameterError(
-            f"{owner}: there is no parameter {name!r}; {closest(name, list(known))}."
+            f"{owner}: there is no parameter {shortened(name)}; {closest(name, list(known))}."
         )
     return ParameterError(sentence(owner, name, known[name].domain, first["input"]))
 

@@ -119,6 +119,12 @@ def test_closest_lists_near_names_or_all() -> None:
     assert closest("qqq", ["base", "layout"]) == "known: base, layout"
 
 
+def test_closest_lists_eight_of_many_names_that_are_not_near() -> None:
+    assert closest("qqq", list("abcdefgh")) == "known: a, b, c, d, e, f, g, h"
+    assert closest("qqq", list("abcdefghijk")) == "known: a, b, c, d, e, f, g, h, … and 3 more"
+    assert closest("q" * 10_000, list("abcdefghi")).endswith(" h, … and 1 more")
+
+
 def test_a_field_without_a_declaration_or_control_is_a_programming_error() -> None:
     class Undeclared(BaseModel):
         value: float = 1.0

@@ -11,10 +11,14 @@ from array_api_compat import array_namespace
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from posviz.parameters import Declaration, ParameterError, declarations, parameter_error
-from posviz.results import Array, Result, as_positions
+from posviz.results import Array, LogitRow, Result, as_positions
 
 LARGEST_POSITION = 1 << 53
 """Beyond this float64 no longer tells neighbouring tokens apart."""
+
+
+PLAIN = np.empty(0)
+"""An array of the usual kind: NumPy, float64."""
 
 
 class Source(BaseModel):
@@ -79,6 +83,8 @@ class Encoding(BaseModel):
     """How many positions a page shows at first."""
     most_positions: ClassVar[int] = 8192
     """Most positions that a page asks for at once."""
+    longest_row: ClassVar[int] = 1 << 22
+    """Longest context whose :meth:`logit_row` is quick enough to be asked for."""
     is_learned: ClassVar[bool] = False
     """True where numbers are trained; those shown are then an initialisation."""
 
@@ -112,6 +118,14 @@ class Encoding(BaseModel):
     def encode(self, *args: Any, **kwargs: Any) -> Result:
         """The result for some positions; each family says what else it takes."""
         raise NotImplementedError
+
+    def logit_row(self, length: int, *, like: Array = PLAIN) -> LogitRow | None:
+        """What the last query of ``length`` tokens makes of the keys before it, by distance.
+
+        None where the encoding says nothing by distance alone. ``like`` is an array of the kind,
+        type and device that the row's arrays shall have.
+        """
+        return None
 
     def example_positions(self, count: int) -> Array:
         """About ``count`` positions to show the encoding on: 0 … count-1 unless it says more."""

@@ -1,7 +1,9 @@
 """Looks that every figure shares: one colour and one dash per series, readable by everybody.
 
 The palette is Okabe and Ito's (2008), which keeps its differences under the common forms of colour
-blindness, with a lighter twin of each for dark pages. A dash always repeats what the colour says.
+blindness, with a lighter twin of each for dark pages; its yellow and its black stand fifth and
+sixth. Every colour has a contrast of at least 4.5 to the page's ground. A dash always repeats what
+the colour says.
 """
 
 from __future__ import annotations
@@ -16,8 +18,10 @@ SERIES: Final[tuple[Ink, ...]] = (
     {"light": "#C25100", "dark": "#F0A04B"},
     {"light": "#00795A", "dark": "#3FCFA4"},
     {"light": "#A23E7D", "dark": "#E59AC8"},
+    {"light": "#5E5200", "dark": "#F0E442"},
+    {"light": "#14171C", "dark": "#FFFFFF"},
 )
-DASHES: Final[tuple[str, ...]] = ("solid", "dash", "dot", "dashdot")
+DASHES: Final[tuple[str, ...]] = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 GHOST: Final[Ink] = {"light": "#8A8F98", "dark": "#8D94A0"}
 DIVERGING: Final[list[list[Any]]] = [
     [0.0, "#A50026"],

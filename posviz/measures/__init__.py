@@ -1,7 +1,7 @@
-"""Curves and numbers that follow from any rotary spec: plain arrays with names.
+"""Curves and numbers that follow from a spec or its result: plain arrays with names.
 
 Nothing here knows which encoding it measures; a measure asks a spec for its frequencies, its
-factors, and the distance that its rotation sees.
+factors, the distance that its rotation sees, or for the row of logits of its last query.
 """
 
 from posviz.measures.blocks import (
@@ -11,6 +11,15 @@ from posviz.measures.blocks import (
     toeplitz_block_means,
 )
 from posviz.measures.bounds import covering_base, critical_dimension, decay_bound
+from posviz.measures.content import Content
+from posviz.measures.contexts import (
+    ContextCurves,
+    WeightProfile,
+    context_curves,
+    context_lengths,
+    half_life,
+    weight_profile,
+)
 from posviz.measures.decay import (
     ScoreDecay,
     ShortRangeCost,
@@ -19,13 +28,23 @@ from posviz.measures.decay import (
     short_range_cost,
 )
 from posviz.measures.equality import relation
+from posviz.measures.heads import HeadProfiles, head_profiles, head_weights
 from posviz.measures.likeness import Relation
 from posviz.measures.logit_factors import Temperature, logit_gain, temperature
 from posviz.measures.needle import Needle, needle_weight
 from posviz.measures.pairs import BANDS, Spectrum, spectrum
 from posviz.measures.profiles import ProfileDifference, profile_difference
 from posviz.measures.properties import Property, kind_of, properties
+from posviz.measures.questions import (
+    IndependentScores,
+    correlated_pair,
+    equal_scores,
+    given_scores,
+    independent_scores,
+)
 from posviz.measures.rotating_pair import Clock, clock
+from posviz.measures.rows import alike, alike_at, logit_row, longest_row, row_refusal
+from posviz.measures.running import RunningSoftmax, running_softmax
 from posviz.measures.score_map import ScoreMap, score_map
 from posviz.measures.shift import shift_error
 from posviz.measures.similarity import (
@@ -45,6 +64,7 @@ from posviz.measures.tables import (
     row_norms,
 )
 from posviz.measures.thinning import thin
+from posviz.measures.wave_sum import wave_sum
 from posviz.measures.weight_rows import (
     logit_blocks,
     position_logits,
@@ -56,13 +76,18 @@ __all__ = [
     "BANDS",
     "BlockMeans",
     "Clock",
+    "Content",
+    "ContextCurves",
     "Features",
+    "HeadProfiles",
+    "IndependentScores",
     "Needle",
     "PowerSpectrum",
     "PrincipalPlane",
     "ProfileDifference",
     "Property",
     "Relation",
+    "RunningSoftmax",
     "ScoreDecay",
     "ScoreMap",
     "ShortRangeCost",
@@ -70,20 +95,34 @@ __all__ = [
     "SimilarityProfile",
     "Spectrum",
     "Temperature",
+    "WeightProfile",
+    "alike",
+    "alike_at",
     "banded_block_means",
     "block_means",
     "clock",
+    "context_curves",
+    "context_lengths",
+    "correlated_pair",
     "cos_mean",
     "cos_mean_at",
     "covering_base",
     "critical_dimension",
     "decay_bound",
     "direct_cos_mean",
+    "equal_scores",
     "features",
     "first_negative",
+    "given_scores",
+    "half_life",
+    "head_profiles",
+    "head_weights",
+    "independent_scores",
     "kind_of",
     "logit_blocks",
     "logit_gain",
+    "logit_row",
+    "longest_row",
     "needle_weight",
     "position_logits",
     "power_spectrum",
@@ -92,6 +131,8 @@ __all__ = [
     "properties",
     "relation",
     "row_norms",
+    "row_refusal",
+    "running_softmax",
     "score_decay",
     "score_map",
     "seen_blocks",
@@ -104,4 +145,6 @@ __all__ = [
     "temperature",
     "thin",
     "toeplitz_block_means",
+    "wave_sum",
+    "weight_profile",
 ]

@@ -48,7 +48,7 @@ def nearly_equal(first: np.ndarray, second: np.ndarray) -> bool:
 
 def constant_by_distance(spec: Encoding, positions: Array) -> bool:
     """Whether all pairs of positions at one distance have one number, in every head."""
-    matrix = position_matrix(_with_tokens_alike(spec, positions))
+    matrix = position_matrix(with_tokens_alike(spec, positions))
     assert matrix is not None
     at = np.asarray(positions, dtype=float)
     _, which = np.unique(at[:, None] - at[None, :], return_inverse=True)
@@ -59,7 +59,7 @@ def constant_by_distance(spec: Encoding, positions: Array) -> bool:
     return nearly_equal(of_distance[:, place], flat)
 
 
-def _with_tokens_alike(spec: Encoding, positions: Array) -> Result:
+def with_tokens_alike(spec: Encoding, positions: Array) -> Result:
     """The result where no token differs from another, so that only positions are left."""
     if not isinstance(spec, ContentEncoding):
         return spec.encode(positions)

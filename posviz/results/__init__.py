@@ -20,6 +20,7 @@ from posviz.results.rotary import (
     split_pairs,
     wavelengths,
 )
+from posviz.results.row import LogitRow
 from posviz.results.table import PositionTable
 from posviz.results.terms import AttentionTerms
 
@@ -30,6 +31,7 @@ __all__ = [
     "AttentionTerms",
     "AxialRotation",
     "Layout",
+    "LogitRow",
     "MatrixBias",
     "PositionTable",
     "RelativeRotation",

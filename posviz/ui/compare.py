@@ -8,9 +8,9 @@ import streamlit as st
 
 from posviz.measures import relation
 from posviz.ui.results_board.compare import DESK
-from posviz.ui.results_board.page import board, session_of
 from posviz.ui.results_board.panels import shown
 from posviz.ui.results_board.view import View
+from posviz.ui.slots.page import board, session_of
 
 STATE = "compare"
 

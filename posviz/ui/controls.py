@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from posviz.parameters import Declaration, ParameterError, sentence
+from posviz.parameters import Declaration, ParameterError, is_finite_number, sentence
 
 PROFILE = "profile"
 """Last part of the name of a value that says whose implementation is followed."""
@@ -93,7 +93,7 @@ def as_typed(declaration: Declaration, owner: str, raw: Any) -> Any:
     """
     if isinstance(raw, str):
         return declaration.parse(raw, owner)
-    is_number = isinstance(raw, int | float) and not isinstance(raw, bool)
+    is_number = is_finite_number(raw)
     if declaration.kind == "number" and is_number:
         return float(raw)
     if declaration.kind == "integer" and is_number and float(raw).is_integer():

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeVar
 from urllib.parse import urlencode
 
-from posviz.parameters import ParameterError
+from posviz.parameters import ParameterError, is_finite_number, shortened
 from posviz.ui.controls import PROFILE
 from posviz.ui.panel import Panel, as_csv
 
@@ -22,6 +22,8 @@ V = TypeVar("V")
 Panels = Mapping[str, tuple[str, Callable[[], Panel]]]
 """Panel id to the key of its inputs and what makes it. Equal keys stand for equal pictures, so a
 panel whose key the browser has is not made."""
+Zoom = dict[str, tuple[float, float]]
+"""Panel id to the range of x, in the unit of the data, to which its reader has zoomed."""
 
 
 class Desk(ABC, Generic[V]):
@@ -79,6 +81,16 @@ class Desk(ABC, Generic[V]):
     def texts(self, view: V) -> list[dict[str, Any]]:
         """Texts to take away."""
 
+    def zoomed(self, view: V, zoom: Mapping[str, tuple[float, float]]) -> V:
+        """The view with the finer points of the ranges of x to which a reader has zoomed.
+
+        ``zoom`` holds a range in the unit of the data for each panel that says ``zooms`` and does
+        not show its whole range; it may name panels that are gone, which is no error. The key of
+        a panel must tell its range, or the browser keeps the points that it has. Panels that are
+        not named show all again.
+        """
+        return view
+
     def autos(self, view: V) -> dict[str, str]:
         """What the parameters that are left out amount to, by the names of their controls."""
         return {}
@@ -106,6 +118,8 @@ class Session(Generic[V]):
     rest, so a rerun may still carry an older one; any other address was opened by the person."""
     refused: str = ""
     """Why the last values could not be used; the plots then show the ones before."""
+    zoom: Zoom = field(default_factory=dict)
+    """The ranges of x to which the reader has zoomed, as the view has them."""
 
     def open(self, view: V) -> None:
         """Show another view that the page, and not a control, chose."""
@@ -113,6 +127,7 @@ class Session(Generic[V]):
         self.epoch += 1
         self.problems = []
         self.refused = ""
+        self.zoom = {}
 
 
 def answer(desk: Desk[V], session: Session[V], request: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -130,14 +145,17 @@ def _apply(desk: Desk[V], session: Session[V], request: Mapping[str, Any]) -> No
     session.refused = ""
     if request.get("action") == "reset":
         session.view = desk.reset(session.view)
+        session.zoom = {}
         session.epoch += 1
         return
     sent = request.get("values") or {}
     try:
-        session.view = desk.take(session.view, sent)
+        zoom = checked_zoom(request.get("zoom", {}))
+        session.view = desk.zoomed(desk.take(session.view, sent), zoom)
     except ParameterError as error:
         session.refused = str(error)
         return
+    session.zoom = zoom
     now = desk.values(session.view)
     if any(now[name] != value for name, value in sent.items() if name in now):
         session.epoch += 1
@@ -158,6 +176,8 @@ def _reply(desk: Desk[V], session: Session[V], request: Mapping[str, Any]) -> di
         **_picture(desk, view, panels, request.get("have") or {}),
         **_slow_parts(desk, session, request),
     }
+    if session.zoom:
+        reply["zoom"] = session.zoom
     action = request.get("action")
     if isinstance(action, dict) and request.get("seq") == session.answered:
         reply["download"] = _download(panels, str(action.get("csv")))
@@ -172,7 +192,7 @@ def live_answer(desk: Desk[V], question: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises
     ------
-    ValueError : the question names nothing that the page can open.
+    ValueError : the question names nothing that the page can open, or no ranges as its zoom.
     """
     have = question.get("have") or {}
     values = question.get("values") or {}
@@ -183,9 +203,10 @@ def live_answer(desk: Desk[V], question: Mapping[str, Any]) -> dict[str, Any]:
         "texts_key": question.get("texts_key", ""),
         "later": True,
     }
+    zoom = checked_zoom(question.get("zoom", {}))
     opened = desk.opened(question)
     try:
-        view = desk.take_moving(opened, values)
+        view = desk.zoomed(desk.take_moving(opened, values), zoom)
     except ParameterError as error:
         unchanged = [{"id": panel_id, "key": key} for panel_id, key in have.items()]
         return reply | {"problems": [_refusal(str(error))], "panels": unchanged, "values": values}
@@ -239,6 +260,29 @@ def _problems(session: Session[V]) -> list[dict[str, Any]]:
     if session.refused:
         problems.append(_refusal(session.refused))
     return problems
+
+
+def checked_zoom(sent: object) -> Zoom:
+    """Ranges of x by panel, as they were sent.
+
+    Raises
+    ------
+    ParameterError : not an object of two finite numbers each, the smaller one first.
+    """
+    if not isinstance(sent, Mapping):
+        raise ParameterError(f"zoom must be an object of ranges, got {shortened(sent)}.")
+    return {str(panel_id): _range(str(panel_id), ends) for panel_id, ends in sent.items()}
+
+
+def _range(panel_id: str, ends: object) -> tuple[float, float]:
+    if isinstance(ends, list | tuple) and len(ends) == 2 and all(map(is_finite_number, ends)):
+        low, high = map(float, ends)
+        if low < high:
+            return low, high
+    raise ParameterError(
+        f"zoom of {shortened(panel_id)} must be two finite numbers, the smaller one first, "
+        f"got {shortened(ends)}."
+    )
 
 
 def without_profiles(sent: Mapping[str, Any]) -> dict[str, Any]:

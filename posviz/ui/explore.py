@@ -7,10 +7,12 @@ import streamlit as st
 from posviz.catalog import catalog, families, get
 from posviz.encodings.base import Encoding
 from posviz.encodings.rotary import RotaryEncoding
+from posviz.ui import exchange
 from posviz.ui.about import about, introduction
 from posviz.ui.results_board.explore import DESK
-from posviz.ui.results_board.page import Session, board, session_of
-from posviz.ui.results_board.view import ENCODING, ONE, View, first_view
+from posviz.ui.results_board.view import ONE, View, first_view
+from posviz.ui.slots.choice import ENCODING
+from posviz.ui.slots.page import board, session_of
 
 STATE = "explore"
 
@@ -39,7 +41,7 @@ def _below(view: View) -> None:
     about(spec)
 
 
-def _choose(session: Session) -> None:
+def _choose(session: exchange.Session[View]) -> None:
     current = get(session.view.values[ENCODING])
     left, right = st.columns([3, 2], vertical_alignment="bottom")
     family = left.pills(
@@ -66,7 +68,7 @@ def _members(family: str) -> list[type[Encoding]]:
     return [encoding for encoding in catalog() if encoding.family == family]
 
 
-def _open(session: Session, encoding_id: str) -> None:
+def _open(session: exchange.Session[View], encoding_id: str) -> None:
     """Show another encoding, and run the page again so that everything on it speaks of that one."""
     session.open(first_view({"": encoding_id}, ONE))
     st.rerun()

@@ -41,6 +41,8 @@ class Panel:
     """Whose numbers stand in the formula, where there are several methods."""
     title: str = ""
     """Instead of the figure's own title, where one figure gives several panels."""
+    zooms: bool = False
+    """Whether the page is told of a zoom into x and then gives finer points for it."""
 
     @property
     def formula(self) -> str:
@@ -59,6 +61,7 @@ class Panel:
             "help": self.words.help,
             "limits": self.words.limits,
             "notes": list(self.notes),
+            "zooms": self.zooms,
         }
 
 

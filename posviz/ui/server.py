@@ -3,6 +3,10 @@
 While a control moves, a board asks here. The answer is a pure function of the question, so no
 session is involved, nothing waits for a page to run, and any replica can give it. Streamlit hears
 of the new values when the control comes to rest.
+
+A question waits for a slot when many are asked at once. A board that asks again meanwhile no
+longer needs the answer, so a question that is not its board's newest when it gets its slot is
+answered at once with status 204, without a body and without being worked out.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ import asyncio
 import importlib
 import json
 import socket
+from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
@@ -27,8 +32,38 @@ LARGEST_QUESTION = 200_000
 MOST_AT_ONCE = 4
 """Answers worked out at a time: at the longest target each takes some 400 MB until it is sent."""
 
-_OPTIONAL_TEXTS = ("layer", "epoch", "controls_key", "texts_key")
+MOST_BOARDS = 4096
+"""Boards whose newest question is remembered, those that asked last."""
+
+LONGEST_BOARD_NAME = 64
+
+_OPTIONAL_TEXTS = ("layer", "epoch", "controls_key", "texts_key", "board")
 _slots = asyncio.Semaphore(MOST_AT_ONCE)
+
+
+class Newest:
+    """The number of the newest question of each board; of the boards that asked last."""
+
+    def __init__(self, most: int = MOST_BOARDS) -> None:
+        self._most = most
+        self._numbers: OrderedDict[str, int] = OrderedDict()
+
+    def note(self, question: Mapping[str, Any]) -> None:
+        """A question has come."""
+        if board := question.get("board"):
+            number: int = question.get("seq", 0)
+            self._numbers[board] = max(number, self._numbers.get(board, number))
+            self._numbers.move_to_end(board)
+            if len(self._numbers) > self._most:
+                self._numbers.popitem(last=False)
+
+    def overtakes(self, question: Mapping[str, Any]) -> bool:
+        """Whether a newer question of the same board has come since."""
+        number: int = question.get("seq", 0)
+        return self._numbers.get(question.get("board", ""), number) > number
+
+
+_newest = Newest()
 
 
 _DESKS = {
@@ -55,8 +90,15 @@ async def _asked(request: Request) -> Response:
         body += chunk
         if len(body) > LARGEST_QUESTION:
             return PlainTextResponse("The question is too large.", status_code=413)
+    try:
+        question = _question(body)
+    except ValueError as error:
+        return _refusal(error)
+    _newest.note(question)
     async with _slots:
-        return await run_in_threadpool(_answer, page, body)
+        if _newest.overtakes(question):
+            return Response(status_code=204)
+        return await run_in_threadpool(_answer, page, question)
 
 
 def _send_without_delay(request: Request) -> None:
@@ -72,19 +114,22 @@ def _send_without_delay(request: Request) -> None:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
-def _answer(page: str, body: bytes) -> Response:
+def _answer(page: str, question: Mapping[str, Any]) -> Response:
     from posviz.ui.exchange import live_answer
     from posviz.ui.live.packet import pack
 
     desk = importlib.import_module(_DESKS[page]).DESK
     try:
-        question = _question(body)
         reply = live_answer(desk, question)
     except ValueError as error:
-        sentence = str(error).rstrip(".")
-        return PlainTextResponse(f"This question cannot be answered: {sentence}.", status_code=400)
+        return _refusal(error)
     packet = pack(reply, known=question.get("known") or ())
     return Response(packet, media_type="application/octet-stream")
+
+
+def _refusal(error: ValueError) -> Response:
+    sentence = str(error).rstrip(".")
+    return PlainTextResponse(f"This question cannot be answered: {sentence}.", status_code=400)
 
 
 def _question(body: bytes) -> Mapping[str, Any]:
@@ -104,6 +149,9 @@ def _question(body: bytes) -> Mapping[str, Any]:
         _check_value(value, f"values.{name}")
     for name, value in _object(question, "have").items():
         _check_text(value, f"have.{name}")
+    _object(question, "zoom")  # its ranges are checked where they are used
+    if len(question.get("board", "")) > LONGEST_BOARD_NAME:
+        raise ValueError(f"board must be text of at most {LONGEST_BOARD_NAME} characters")
     known = question.get("known") or []
     if not isinstance(known, list) or not all(isinstance(one, str) for one in known):
         raise ValueError("known must be a list of texts")

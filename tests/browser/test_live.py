@@ -407,12 +407,12 @@ def test_the_cursor_is_shared_by_all_panels_of_its_axis_and_reads_every_trace(pa
     page.mouse.click(
         box["x"] + box["width"] * (40 - low) / (high - low), box["y"] + box["height"] / 2
     )
+    expect(hit).to_have_attribute("aria-valuenow", "40")
     for panel in ("p0", "p2", "p4"):
         values = page.locator(f"[data-panel={panel}] .pv-value").all_inner_texts()
         expected = [wavelength(4, trace)[40] for trace in range(5)]
         read = [float(text.replace("\u202f", "")) for text in values]
         np.testing.assert_allclose(read, expected, rtol=1e-4)
-        assert hit.get_attribute("aria-valuenow") == "40"
     expect(part(page, "pair", "box")).to_have_value("40")
     page.keyboard.press("ArrowLeft")
     expect(part(page, "pair", "box")).to_have_value("39")
@@ -702,3 +702,258 @@ def test_no_reply_is_said_and_asked_again(new_page, url):
         f"() => Math.abs(document.querySelector('[data-panel=p0] .pv-plot').data[1].y[0] "
         f"- {math.fsum([1, 0.6])}) < 1e-6",
     )
+
+
+# The page of waves: a session and a route, as the app's own pages have them.
+
+WAVES = Path(__file__).parent / "apps" / "waves.py"
+LAST = 2**17
+SAID = "() => JSON.parse(document.querySelector('.pv-panel').panel.board.zoomSaid)"
+
+
+@pytest.fixture(scope="module")
+def waves_url(serve: Callable[[Path], str]) -> str:
+    return serve(WAVES)
+
+
+@pytest.fixture
+def waves(new_page, waves_url: str) -> Page:
+    page = new_page()
+    page.asked = []
+    page.on(
+        "request",
+        lambda sent: page.asked.append(sent.post_data_json or {}),
+    )
+    return open_waves(page, waves_url)
+
+
+def open_waves(page: Page, url: str) -> Page:
+    page.goto(url)
+    page.wait_for_function("() => document.querySelectorAll('.js-line').length >= 16")
+    settle(page)
+    return page
+
+
+def zoom_into(page: Page, panel: str, start: float, end: float) -> list[float]:
+    """Drag over a part of a plot's width; gives the powers of ten between which it then shows."""
+    root = page.locator(f"[data-panel={panel}]")
+    root.get_by_role("button", name="Zoom", exact=True).click()
+    box = root.locator(".pv-hit").bounding_box()
+    page.mouse.move(box["x"] + box["width"] * start, box["y"] + box["height"] * 0.2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * end, box["y"] + box["height"] * 0.8, steps=5)
+    page.mouse.up()
+    expect(root.get_by_role("button", name="Reset zoom")).to_be_visible()
+    return powers(page, panel)
+
+
+def powers(page: Page, panel: str, axis: str = "xaxis") -> list[float]:
+    return page.locator(f"[data-panel={panel}] .pv-plot").evaluate(
+        "(plot, axis) => plot._fullLayout[axis].range", axis
+    )
+
+
+def inside(x: np.ndarray, ends: list[float]) -> int:
+    logs = np.log10(x)
+    return int(((logs >= ends[0] - 1e-6) & (logs <= ends[1] + 1e-6)).sum())
+
+
+def first_x_is(page: Page, panel: str, x: float) -> None:
+    """Wait until Plotly holds a curve that starts there."""
+    page.wait_for_function(
+        """([panel, x]) => { const plot = document.querySelector(`[data-panel=${panel}] .pv-plot`);
+          return Math.abs(plot.data[0].x[0] / x - 1) < 1e-5; }""",
+        arg=[panel, x],
+    )
+
+
+@pytest.mark.parametrize("path", ["route", "session"])
+def test_a_zoom_is_answered_with_finer_points_and_keeps_its_range(waves, path):
+    page = waves
+    if path == "session":
+        page.locator("[data-panel=fine]").evaluate("root => { root.panel.board.direct = null; }")
+    assert inside(drawn(page, "fine", 0, "x"), [0, math.log10(LAST)]) == 300
+    low, high = zoom_into(page, "fine", 0.4, 0.6)
+    assert 1.5 < low < 2.5 < high < 3.5
+    assert inside(drawn(page, "fine", 0, "x"), [low, high]) in range(50, 70)
+    first_x_is(page, "fine", 10**low)
+    settle(page)
+    x = drawn(page, "fine", 0, "x")
+    assert inside(x, [low, high]) == 300
+    assert drawn(page, "fine", 5) == pytest.approx(np.cos(4 * np.log(x) + 5 / 3) + 5, abs=1e-4)
+    assert powers(page, "fine") == [low, high]
+    asked = [body["zoom"] for body in page.asked if "zoom" in body]
+    assert bool(asked) == (path == "route")
+    for zoom in asked:
+        assert zoom == {"fine": pytest.approx([10**low, 10**high], rel=1e-12)}
+    # Another value leaves the range and its finer points.
+    part(page, "frequency", "range").focus()
+    page.keyboard.press("ArrowRight")
+    settle(page)
+    assert powers(page, "fine") == [low, high]
+    assert drawn(page, "fine", 0, "x") == pytest.approx(x)
+    assert drawn(page, "fine", 0) == pytest.approx(np.cos(4.1 * np.log(x)), abs=1e-4)
+    page.locator("[data-panel=fine]").get_by_role("button", name="Reset zoom").click()
+    first_x_is(page, "fine", 1)
+    settle(page)
+    assert inside(drawn(page, "fine", 0, "x"), [low, high]) in range(50, 70)
+    assert powers(page, "fine") == pytest.approx([0, math.log10(LAST)])
+    assert page.evaluate(SAID) == {}
+
+
+def test_a_double_click_shows_the_first_points_again(waves):
+    page = waves
+    low, _ = zoom_into(page, "fine", 0.2, 0.5)
+    first_x_is(page, "fine", 10**low)
+    settle(page)
+    hit = page.locator("[data-panel=fine] .pv-hit").bounding_box()
+    page.mouse.dblclick(hit["x"] + hit["width"] / 2, hit["y"] + hit["height"] / 2)
+    first_x_is(page, "fine", 1)
+    settle(page)
+    assert powers(page, "fine") == pytest.approx([0, math.log10(LAST)])
+    expect(page.get_by_role("button", name="Reset zoom").locator("visible=true")).to_have_count(0)
+
+
+def test_reset_of_the_values_takes_the_zoom_back_and_its_points(waves):
+    page = waves
+    low, _ = zoom_into(page, "fine", 0.2, 0.5)
+    first_x_is(page, "fine", 10**low)
+    settle(page)
+    page.get_by_role("button", name="Reset", exact=True).click()
+    first_x_is(page, "fine", 1)
+    settle(page)
+    assert powers(page, "fine") == pytest.approx([0, math.log10(LAST)])
+
+
+def test_a_panel_without_finer_points_does_not_ask(waves):
+    page = waves
+    zoom_into(page, "plain", 0.4, 0.6)
+    page.wait_for_timeout(400)
+    settle(page)
+    assert page.evaluate(SAID) == {}
+    assert page.asked and all(not body for body in page.asked)
+
+
+def test_an_answer_that_another_question_replaced_is_given_up_and_does_not_end_the_route(waves):
+    page, held = waves, []
+    page.clock.install()
+
+    def hold(route):
+        if held:
+            route.continue_()
+        else:
+            held.append(route)
+
+    page.route("**/posviz/waves", hold)
+    with page.expect_event("requestfailed") as failed:
+        part(page, "frequency", "range").focus()
+        page.keyboard.press("ArrowRight")
+        page.clock.fast_forward(5500)
+    assert failed.value.failure == "net::ERR_ABORTED"
+    page.clock.resume()
+    x = drawn(page, "plain", 0, "x")
+    settle(page)
+    assert drawn(page, "plain", 0) == pytest.approx(np.cos(4.1 * np.log(x)), abs=1e-4)
+    first, second = (body for body in page.asked if "board" in body)
+    assert re.fullmatch("[0-9a-f]{24}", first["board"])
+    assert second["board"] == first["board"]
+    assert second["seq"] == first["seq"] + 1
+    assert page.evaluate("() => document.querySelector('.pv-panel').panel.board.direct !== null")
+
+
+def heads(page: Page) -> list[np.ndarray]:
+    return [drawn(page, "four", head) for head in range(4)]
+
+
+def test_all_four_plots_of_a_panel_are_drawn_and_follow_the_values(waves):
+    page = waves
+    x = np.geomspace(1, LAST, 300)
+    plot = page.locator("[data-panel=four] .pv-plot")
+    assert plot.locator(".subplot").count() == 4
+    for head, y in enumerate(heads(page)):
+        assert y == pytest.approx(np.cos(4 * (head + 1) / 2 * np.log(x)), abs=1e-4)
+    seen = page.evaluate(
+        STEP_AND_READ.replace("data-panel=p0", "data-panel=four"), ["frequency", 50]
+    )
+    # The draft has the new numbers, each in its own plot.
+    axis_lengths = plot.evaluate(
+        "p => ['', 2, 3, 4].map(n => [p._fullLayout[`xaxis${n}`]._length, "
+        "p._fullLayout[`yaxis${n}`]._length])"
+    )
+    assert len(seen["paths"]) == 4
+    for head, (path, (width, height)) in enumerate(zip(seen["paths"], axis_lengths, strict=True)):
+        points = vertices(path)
+        logs = points[:, 0] / width * math.log(LAST)
+        y = 1.2 - points[:, 1] / height * 2.4
+        exact = np.cos(6 * (head + 1) / 2 * np.log(x))
+        assert y == pytest.approx(np.interp(logs, np.log(x), exact), abs=0.05)
+    settle(page)
+    for head, y in enumerate(heads(page)):
+        assert y == pytest.approx(np.cos(6 * (head + 1) / 2 * np.log(x)), abs=1e-4)
+    for letter in "xy":
+        colours = plot.locator(f".{letter}grid").evaluate_all(
+            "lines => [...new Set(lines.map(line => line.style.stroke))]"
+        )
+        assert len(colours) == 1
+    expect(page.locator(".pv-problem:visible")).to_have_count(0)
+
+
+def test_the_cursor_stands_in_every_plot_whose_x_axis_matches_the_first(waves):
+    page = waves
+    box = page.locator("[data-panel=four] .pv-hit").bounding_box()
+    # In the plot below left; the one below right has an axis of its own.
+    x, y = box["x"] + box["width"] * 0.225, box["y"] + box["height"] * 0.8
+    page.mouse.click(x, y)
+    lines = page.locator("[data-panel=four] .pv-line")
+    expect(lines).to_have_count(3)
+    places = lines.evaluate_all("all => all.map(l => [l.x1, l.y1, l.y2].map(v => v.baseVal.value))")
+    width, height = box["width"], box["height"]
+    expected = [[0.225, 0, 0.44], [0.775, 0, 0.44], [0.225, 0.56, 1]]
+    for place, part_ in zip(places, expected, strict=True):
+        assert place == pytest.approx(np.array(part_) * [width, height, height], abs=2)
+    values = page.locator("[data-panel=four] .pv-value").all_inner_texts()
+    distance = float(page.locator("[data-panel=four] .pv-hit").get_attribute("aria-valuenow"))
+    assert math.log10(distance) == pytest.approx(math.log10(LAST) / 2, abs=0.02)
+    for head in range(3):
+        exact = math.cos(4 * (head + 1) / 2 * math.log(distance))
+        assert float(values[head].replace("−", "-")) == pytest.approx(exact, abs=1e-3)
+    assert values[3] == ""
+    page.mouse.click(box["x"] + box["width"] * 0.9, y)
+    assert float(page.locator("[data-panel=four] .pv-hit").get_attribute("aria-valuenow")) == (
+        distance
+    )
+
+
+def test_plots_that_match_are_zoomed_together_and_go_back_together(waves):
+    page = waves
+    low, high = zoom_into(page, "four", 0.1, 0.3)
+    settle(page)
+    part(page, "frequency", "range").focus()
+    page.keyboard.press("ArrowRight")
+    settle(page)
+    assert powers(page, "four") == powers(page, "four", "xaxis2") == [low, high]
+    assert powers(page, "four", "xaxis4") == pytest.approx([0, math.log10(LAST)])
+    assert powers(page, "four", "yaxis2") == [-1.2, 1.2]
+    page.locator("[data-panel=four]").get_by_role("button", name="Reset zoom").click()
+    settle(page)
+    for axis in ("xaxis", "xaxis2", "xaxis3"):
+        assert powers(page, "four", axis) == pytest.approx([0, math.log10(LAST)])
+    assert powers(page, "four", "yaxis") == [-1.2, 1.2]
+
+
+def test_each_of_six_lines_has_a_dash_of_its_own_in_the_plot_and_in_the_legend(waves):
+    page = waves
+    read = "all => all.map(line => getComputedStyle(line).strokeDasharray)"
+    in_plot = page.locator("[data-panel=fine] path.js-line").evaluate_all(read)
+    in_legend = page.locator(".pv-shared line").evaluate_all(read)
+    in_panel = page.locator("[data-panel=fine] .pv-legend line").evaluate_all(read)
+    assert [len(set(dashes)) for dashes in (in_plot, in_legend, in_panel)] == [6, 6, 6]
+    page.evaluate(STEP_AND_READ.replace("data-panel=p0", "data-panel=fine"), ["frequency", 50])
+    assert page.locator("[data-panel=fine] path.js-line").evaluate_all(read) == in_plot
+
+
+def test_the_page_of_waves_is_accessible_in_both_themes(new_page, waves_url):
+    for scheme in ("light", "dark"):
+        page = open_waves(new_page(color_scheme=scheme), waves_url)
+        found = Axe().run(page, context=".pv-board").response["violations"]
+        assert [(v["id"], [n["html"][:200] for n in v["nodes"][:3]]) for v in found] == []

@@ -7,7 +7,6 @@ import posviz
 from posviz import ParameterError
 from posviz.ui import exchange
 from posviz.ui.results_board import compare, explore
-from posviz.ui.results_board.address import read_address
 from posviz.ui.results_board.view import READING, result_of
 
 ENCODINGS = posviz.catalog()
@@ -15,7 +14,7 @@ every_encoding = pytest.mark.parametrize("encoding", ENCODINGS, ids=lambda encod
 
 
 def opened(desk, **address):
-    view, problems = read_address(address, desk.defaults, desk.slots)
+    view, problems = desk.read_address(address)
     return exchange.Session(view, problems)
 
 
@@ -175,3 +174,65 @@ def test_a_slot_that_must_be_filled_is_not_switched_off_by_an_address():
     assert session.view.values["encoding"] == "sinusoidal"
     assert "There is no encoding 'off'" in session.problems[0]
     assert opened(compare.DESK, a="off").view.chosen["a"] == "alibi"
+
+
+@pytest.mark.parametrize("slot", ["a", "b"])
+def test_a_slot_that_must_be_filled_is_not_emptied_by_a_value(slot):
+    session = opened(compare.DESK)
+    before = session.view
+    reply = ask(compare.DESK, session, **{slot: "off"})
+    assert session.view is before
+    (problem,) = reply["problems"]
+    assert problem["text"] == (
+        f"Slot {slot.upper()} must hold an encoding; got 'off'. "
+        "The plots still show the settings before."
+    )
+
+
+def test_a_slot_that_may_be_empty_is_filled_and_emptied_by_values():
+    session = opened(compare.DESK)
+    assert ask(compare.DESK, session, c="rope")["problems"] == []
+    assert compare.DESK.address(session.view)["c"] == "rope"
+    assert session.view.values["c.base"] == 10000.0
+    assert ask(compare.DESK, session, c="off")["problems"] == []
+    assert "c" not in compare.DESK.address(session.view)
+    assert list(session.view.specs) == ["a", "b"]
+
+
+@pytest.mark.parametrize("sent", [10**400, -(10**400), 10**5000], ids=["large", "low", "huge"])
+@pytest.mark.parametrize(("encoding", "name"), [("alibi", "heads"), ("sinusoidal", "base")])
+def test_a_whole_number_beyond_floating_point_gives_the_sentence(encoding, name, sent):
+    session = opened(explore.DESK, encoding=encoding)
+    (problem,) = ask(explore.DESK, session, **{name: sent})["problems"]
+    assert f"{name} must be a " in problem["text"]
+    assert "got a whole number of about " in problem["text"]
+    (problem,) = ask(explore.DESK, session, length=sent)["problems"]
+    assert problem["text"].startswith("This page: length must be a whole number of at least 2")
+
+
+def test_an_endless_unknown_encoding_is_cut_in_the_sentence():
+    endless = "q" * 10_000
+    session = opened(explore.DESK, encoding=endless)
+    assert len(session.problems[0]) < 400
+    assert f"There is no encoding '{'q' * 59}…; known: " in session.problems[0]
+    reply = ask(compare.DESK, opened(compare.DESK), a=endless)
+    assert len(reply["problems"][0]["text"]) < 400
+    assert f" and {len(ENCODINGS) - 8} more" in reply["problems"][0]["text"]
+
+
+@pytest.mark.parametrize(
+    ("desk", "source", "sentence"),
+    [
+        (explore.DESK, ":alibi,:rope", "':alibi,:rope' names a slot twice"),
+        (compare.DESK, "a:alibi,b:rope,a:xpos", "names a slot twice"),
+        (compare.DESK, "b:alibi", "Slot A must hold an encoding; got 'off'"),
+        (compare.DESK, "a:alibi,b:off", "Slot B must hold an encoding; got 'off'"),
+        (explore.DESK, ":off", "There is no encoding 'off'"),
+        (explore.DESK, "", "'' names no encodings of this page"),
+        pytest.param(explore.DESK, "x" * 10_000, "'x+… names no encodings of this page", id="long"),
+    ],
+)
+def test_a_question_that_names_its_encodings_wrongly_is_refused(desk, source, sentence):
+    with pytest.raises(ParameterError, match=sentence) as caught:
+        exchange.live_answer(desk, {"source": source})
+    assert len(str(caught.value)) < 400

@@ -8,9 +8,9 @@ from annotated_types import Gt, Le
 from array_api_compat import array_namespace
 
 from posviz.encodings.absolute import AbsoluteEncoding
-from posviz.encodings.base import Source
+from posviz.encodings.base import PLAIN, Source
 from posviz.parameters import Parameter, ParameterError
-from posviz.results import ToeplitzBias, distances_of, frozen
+from posviz.results import Array, LogitRow, ToeplitzBias, distances_of, frozen
 
 
 class Nope(AbsoluteEncoding):
@@ -118,3 +118,6 @@ weight_on_first, variance_of_mean = 1 / (positions + 1), $variance / (positions 
                 "entropy (nats)": frozen(xp.log(seen)),
             },
         )
+
+    def logit_row(self, length: int, *, like: Array = PLAIN) -> LogitRow:
+        return LogitRow(length=length)

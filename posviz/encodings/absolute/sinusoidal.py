@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from array_api_compat import array_namespace
+
 from posviz.encodings.absolute import SinusoidEncoding
-from posviz.encodings.base import Source
+from posviz.encodings.base import PLAIN, Source
+from posviz.results import Array, LogitRow, frozen
 
 
 class Sinusoidal(SinusoidEncoding):
@@ -64,3 +67,10 @@ else:
     vectors[:, 0:2 * len(inv_freq):2], vectors[:, 1:2 * len(inv_freq):2] = first, second[:, :d // 2]
 """
     snippet_gives: ClassVar[str] = "vectors"
+
+    def logit_row(self, length: int, *, like: Array = PLAIN) -> LogitRow | None:
+        # A last sine without its cosine makes the product depend on the position as well.
+        if self.model_dim % 2:
+            return None
+        frequencies = array_namespace(like).astype(self.inv_freq(like), like.dtype)
+        return LogitRow(length=length, inv_freq=frozen(frequencies))

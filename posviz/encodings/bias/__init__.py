@@ -12,11 +12,12 @@ from typing import Annotated, Any, ClassVar
 from annotated_types import Ge, Le
 from array_api_compat import array_namespace
 
-from posviz.encodings.base import Encoding
+from posviz.encodings.base import PLAIN, Encoding
 from posviz.parameters import Parameter, ParameterError
 from posviz.results import (
     Array,
     AttentionBias,
+    LogitRow,
     MatrixBias,
     ToeplitzBias,
     distances_of,
@@ -90,6 +91,22 @@ class BiasEncoding(Encoding):
         """
         at = self.position_row(positions)
         return self.built(at, self.parts(parameters, at))
+
+    def logit_row(self, length: int, *, like: Array = PLAIN) -> LogitRow | None:
+        parts = self.parts(None, like)
+
+        def bias(distances: Array) -> Array:
+            if self.is_toeplitz:
+                return self.bias(distances, parts)
+            query = array_namespace(distances).full_like(distances[:1], length - 1)
+            key = length - 1 - distances
+            return self.matrix(query[:, None], key[None, :], parts)[:, 0, :]
+
+        return LogitRow(length=length, heads=self.heads, bias=bias, varies=self.row_varies(length))
+
+    def row_varies(self, length: int) -> bool:
+        """Whether the bias of a key at one distance differs from that in shorter contexts."""
+        return not self.is_toeplitz
 
     def built(self, at: Array, parts: Mapping[str, Array]) -> Any:
         """The result for positions and learned parameters that are ready."""

@@ -152,6 +152,9 @@ matrix = np.moveaxis(hidden @ w2.T + b2, -1, 0)
         given = self.normalised(query, key, parts)[..., None]
         return heads_first(perceptron(given, layers, "relu"))
 
+    def row_varies(self, length: int) -> bool:
+        return length - 1 > self.initial_threshold
+
     def facts(self, result: AttentionBias, parts: Mapping[str, Array]) -> Mapping[str, Any]:
         at = result.positions
         normalised = self.normalised(at[:, None], at[None, :], parts)

@@ -9,12 +9,12 @@ import numpy as np
 from annotated_types import Ge, Le
 from array_api_compat import array_namespace
 
-from posviz.encodings.base import Source
+from posviz.encodings.base import PLAIN, Source
 from posviz.encodings.bias import BiasEncoding
 from posviz.encodings.fire_rule import linear_start
 from posviz.encodings.learned_parts import LearnedParts, NumpyParts
 from posviz.parameters import Parameter, ParameterError
-from posviz.results import Array, AttentionBias, MatrixBias, device_of, frozen
+from posviz.results import Array, AttentionBias, LogitRow, MatrixBias, device_of, frozen
 
 
 class Forgetting(LearnedParts, BiasEncoding):
@@ -149,3 +149,7 @@ matrix = total[:, :, None] - total[:, None, :]
         gates = array_namespace(result.positions).exp(self.log_gates(parts))
         named = {f"gate of head {h + 1}": frozen(gates[h, :]) for h in range(self.heads)}
         return {"curves": named}
+
+    def logit_row(self, length: int, *, like: Array = PLAIN) -> LogitRow | None:
+        # Its numbers are those of the tokens between, which a distance alone does not name.
+        return None

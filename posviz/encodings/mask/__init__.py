@@ -12,9 +12,9 @@ from typing import Annotated, Any, ClassVar
 from annotated_types import Ge, Le
 from array_api_compat import array_namespace
 
-from posviz.encodings.base import Encoding
+from posviz.encodings.base import PLAIN, Encoding
 from posviz.parameters import Parameter
-from posviz.results import AttentionMask, device_of, distances_of, frozen
+from posviz.results import Array, AttentionMask, LogitRow, device_of, distances_of, frozen
 
 SLIDING, FULL = "sliding_attention", "full_attention"
 
@@ -91,3 +91,6 @@ class MaskEncoding(Encoding):
             curves={name: frozen(values) for name, values in curves.items()},
             layers=self.layer_types(),
         )
+
+    def logit_row(self, length: int, *, like: Array = PLAIN) -> LogitRow:
+        return LogitRow(length=length, window=self.seen[1])

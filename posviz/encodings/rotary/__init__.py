@@ -12,11 +12,12 @@ import numpy as np
 from annotated_types import Ge, Gt, Le
 from array_api_compat import array_namespace
 
-from posviz.encodings.base import LARGEST_POSITION, Encoding
+from posviz.encodings.base import LARGEST_POSITION, PLAIN, Encoding
 from posviz.parameters import Parameter, ParameterError, sentence
 from posviz.results import (
     Array,
     Layout,
+    LogitRow,
     RelativeRotation,
     Rotation,
     device_of,
@@ -131,6 +132,18 @@ class RotaryFamily(Encoding):
             "rotary_dim": 2 * frequencies.shape[0],
             "layout": self.layout,
         }
+
+    def rotated_row(self, length: int, frequencies: Array, like: Array, **more: Any) -> LogitRow:
+        """The row of queries and keys that are both rotated with these frequencies."""
+        xp = array_namespace(like)
+        return LogitRow(
+            length=length,
+            inv_freq=frozen(xp.astype(frequencies, like.dtype)),
+            rotary_share=2 * frequencies.shape[0] / self.head_dim,
+            head_dim=self.head_dim,
+            layout=self.layout,
+            **more,
+        )
 
     def context_length(self, positions: Array, length: int | None) -> int:
         """The length to run at: the given one, or the last position + 1."""
@@ -247,3 +260,24 @@ class RotaryEncoding(RotaryFamily):
             return Rotation(**shared)
         distance = frozen(self.relative_distance(at[:, None], at[None, :]))
         return RelativeRotation(relative_distance=distance, **shared)
+
+    def logit_row(self, length: int, *, like: Array = PLAIN) -> LogitRow:
+        xp = array_namespace(like)
+        query = xp.asarray([length - 1.0], dtype=like.dtype, device=device_of(like))
+        scale = self.query_scale(query, length)
+        seen = None
+        if self.remaps_distance:
+
+            def seen(distances: Array) -> Array:
+                return self.relative_distance(query, query - distances)
+
+        return self.rotated_row(
+            length,
+            self.frequencies(length, xp=xp, device=device_of(like)),
+            like,
+            rotary_gain=float(self.magnitude(length)) ** 2,
+            gain=float(self.softmax_magnitude(length))
+            * (1.0 if scale is None else float(scale[0])),
+            seen=seen,
+            varies=self.remaps_distance,
+        )

@@ -9,10 +9,10 @@ from typing import Annotated, Any, ClassVar
 from annotated_types import Ge, Le
 from array_api_compat import array_namespace
 
-from posviz.encodings.base import Source
+from posviz.encodings.base import PLAIN, Source
 from posviz.encodings.rotary import Base, LayoutField, RotaryFamily
 from posviz.parameters import Parameter, ParameterError
-from posviz.results import Array, Rotation, device_of, frozen
+from posviz.results import Array, LogitRow, Rotation, device_of, frozen
 
 ROPE, NOPE = "RoPE", "NoPE"
 
@@ -184,6 +184,13 @@ query_scale = np.where(rotates[$layer], 1, temperature)
             curves={"query temperature of NoPE layers": frozen(xp.asarray(temperature, copy=True))},
             layers=kinds,
         )
+
+    def logit_row(self, length: int, *, like: Array = PLAIN) -> LogitRow:
+        xp, device = array_namespace(like), device_of(like)
+        if self.layer_kinds()[self.layer] == ROPE:
+            return self.rotated_row(length, self.ladder(self.base, xp=xp, device=device), like)
+        query = xp.asarray([length - 1.0], dtype=like.dtype, device=device)
+        return LogitRow(length=length, gain=float(self.temperature(query)[0]))
 
     def example_positions(self, count: int) -> Array:
         """Evenly over four steps of the temperature."""

@@ -9,10 +9,10 @@ import numpy as np
 from annotated_types import Ge, Le
 from array_api_compat import array_namespace
 
-from posviz.encodings.base import Source
+from posviz.encodings.base import PLAIN, Source
 from posviz.encodings.rotary import HeadDim, RotaryFamily
 from posviz.parameters import Parameter
-from posviz.results import Array, Rotation, device_of, frozen
+from posviz.results import Array, LogitRow, Rotation, device_of, frozen
 
 
 class Radix(RotaryFamily):
@@ -135,3 +135,7 @@ cos = np.cos(positions[:, None] / weights)
         ladder = self.ladder(self.base, xp=array_namespace(at), device=device_of(at))
         strips = {f"pair {pair}": frozen(self.read(at, pair)) for pair in self.shown_pairs()}
         return Rotation(**self.shared(at, ladder), strips=strips)
+
+    def logit_row(self, length: int, *, like: Array = PLAIN) -> LogitRow:
+        ladder = self.ladder(self.base, xp=array_namespace(like), device=device_of(like))
+        return self.rotated_row(length, ladder, like)

@@ -7,10 +7,10 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from array_api_compat import array_namespace
 
-from posviz.encodings.base import Source
+from posviz.encodings.base import PLAIN, Source
 from posviz.encodings.rotary import RotaryFamily
 from posviz.parameters import Parameter
-from posviz.results import ValueRotation, device_of
+from posviz.results import Array, LogitRow, ValueRotation, device_of
 
 
 class VoRope(RotaryFamily):
@@ -93,3 +93,9 @@ output = turned(weights @ turned(v, sin), -sin)
         at = self.position_row(positions)
         ladder = self.ladder(self.base, xp=array_namespace(at), device=device_of(at))
         return ValueRotation(**self.shared(at, ladder), rotates_scores=self.rotates == "QKVO")
+
+    def logit_row(self, length: int, *, like: Array = PLAIN) -> LogitRow:
+        if self.rotates == "VO":
+            return LogitRow(length=length)
+        ladder = self.ladder(self.base, xp=array_namespace(like), device=device_of(like))
+        return self.rotated_row(length, ladder, like)

@@ -10,10 +10,10 @@ import numpy as np
 from annotated_types import Ge, Le
 from array_api_compat import array_namespace
 
-from posviz.encodings.base import Source
+from posviz.encodings.base import PLAIN, Source
 from posviz.encodings.rotary import LayoutField, RotaryFamily
 from posviz.parameters import Parameter, ParameterError
-from posviz.results import Array, ScaledRotation, device_of, frozen
+from posviz.results import Array, LogitRow, ScaledRotation, device_of, frozen
 
 
 class Xpos(RotaryFamily):
@@ -168,3 +168,9 @@ cos = np.cos(angles)  # q takes (cos, sin) times query_gain, k takes them times 
                 f"where its factors leave the range of {name}, with gamma {self.gamma:g} and "
                 f"scale_base {self.scale_base:g}; got one {asked:g} tokens away."
             )
+
+    def logit_row(self, length: int, *, like: Array = PLAIN) -> LogitRow:
+        xp, device = array_namespace(like), device_of(like)
+        kept = xp.log(self.zeta(xp=xp, device=device)) / self.scale_base
+        ladder = self.ladder(self.base, xp=xp, device=device)
+        return self.rotated_row(length, ladder, like, log_kept=frozen(xp.astype(kept, like.dtype)))

@@ -9,13 +9,14 @@ from posviz.ui import exchange
 from posviz.ui.results_board.desk import ResultsDesk
 from posviz.ui.results_board.panels import several_panels
 from posviz.ui.results_board.view import SEVERAL, View
+from posviz.ui.slots.choice import Slots
 
 
 class Compare(ResultsDesk):
     """Views of two to four encodings."""
 
     route: ClassVar[str] = "posviz/compare"
-    slots: ClassVar[tuple[str, ...]] = SEVERAL
+    slots: ClassVar[Slots] = SEVERAL
     defaults: ClassVar[Mapping[str, str]] = {"a": "alibi", "b": "kerple_log"}
 
     def panels(self, view: View) -> exchange.Panels:

@@ -27,6 +27,7 @@ from posviz.results import Result
 from posviz.ui.exchange import Panels, key_of
 from posviz.ui.panel import Panel, text
 from posviz.ui.results_board.view import View
+from posviz.ui.slots.choice import slot_title
 
 Content = Lines | Map
 
@@ -41,7 +42,7 @@ class Shown:
 
     @property
     def label(self) -> str:
-        return f"{self.slot.upper()} · {self.spec.title}" if self.slot else self.spec.title
+        return slot_title(self.slot, self.spec.title)
 
     @property
     def color(self) -> int:

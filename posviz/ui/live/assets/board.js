@@ -11,6 +11,8 @@ import { Texts, copyText } from './texts.js';
 import { readTheme, resolve, watchTheme } from './theme.js';
 
 const REST = 350; // ms without a change before Python is asked for what it left out
+const ZOOMED = 150; // ms without a change of zoom before Python is asked for its points
+const NO_ANSWER = 204; // the server knows of a newer question of this board
 
 const boards = new WeakMap();
 let plotly = null;
@@ -23,6 +25,9 @@ export default function live({ parentElement, data, setStateValue }) {
   return () => { board.close(); boards.delete(parentElement); };
 }
 
+// Tells the boards of a server apart; no secret. `randomUUID` is missing where a page comes over HTTP.
+const randomName = () => [...crypto.getRandomValues(new Uint8Array(12))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+
 function loadPlotly() {
   plotly ??= new Promise((done, failed) => {
     const src = new URL('./plotly-cartesian.min.js', import.meta.url).href;
@@ -33,7 +38,7 @@ function loadPlotly() {
 
 class Board {
   constructor(parent) {
-    Object.assign(this, { parent, panels: new Map(), store: new Map(), ids: {}, values: {}, pinned: {}, hover: null, epoch: null, controlsKey: '', textsKey: '', asked: false, rest: false });
+    Object.assign(this, { parent, panels: new Map(), store: new Map(), ids: {}, values: {}, pinned: {}, hover: null, epoch: null, controlsKey: '', textsKey: '', asked: false, rest: false, zoomSaid: '{}', name: randomName() });
     this.build();
     this.theme = readTheme(this.root);
     this.unwatch = watchTheme(this.probe, () => this.retheme());
@@ -106,6 +111,7 @@ class Board {
     this.requests.go();
     this.step();
     this.restLater(header.later);
+    this.zoomed();
   }
 
   // While values move, Python may leave out what takes it long (texts, descriptions of controls)
@@ -146,6 +152,7 @@ class Board {
     if (afresh) {
       this.epoch = header.epoch;
       this.values = { ...sent };
+      this.zoomSaid = JSON.stringify(header.zoom || {}); // what Python took over; here nothing is zoomed yet
       this.hover = null;
       this.requests.drop();
       this.stopPlay();
@@ -207,11 +214,13 @@ class Board {
   // --- browser → Python
 
   request() {
-    const all = this.asked, { rest } = this;
+    const all = this.asked, { rest } = this, zoom = this.zoom();
     this.rest = false;
+    this.zoomSaid = JSON.stringify(zoom);
     return {
       rest,
       values: { ...this.values },
+      ...(Object.keys(zoom).length ? { zoom } : {}),
       have: all ? {} : Object.fromEntries([...this.panels].map(([id, panel]) => [id, panel.key])),
       controls_key: all ? '' : this.controlsKey,
       texts_key: all ? '' : this.textsKey,
@@ -225,15 +234,29 @@ class Board {
   ask(request) {
     const slow = this.slow || request.rest || request.action || !request.controls_key;
     this.slow = false;
+    this.fetching?.abort(); // what is asked now replaces it
     if (slow || !this.direct) { this.setState('request', request); return; }
-    const { path, question } = this.direct;
-    const body = JSON.stringify({ ...request, ...question, epoch: this.epoch });
-    fetch(new URL(`../../../${path}`, import.meta.url), { method: 'POST', body })
-      .then((answer) => { if (!answer.ok) throw new Error(answer.statusText); return answer.arrayBuffer(); })
-      .then((buffer) => { if (!this.closed) this.receive(new Uint8Array(buffer)); }, () => {
+    const { path, question } = this.direct, { signal } = (this.fetching = new AbortController());
+    const body = JSON.stringify({ ...request, ...question, epoch: this.epoch, board: this.name });
+    fetch(new URL(`../../../${path}`, import.meta.url), { method: 'POST', body, signal })
+      .then((answer) => { if (!answer.ok) throw new Error(answer.statusText); return answer.status === NO_ANSWER ? null : answer.arrayBuffer(); })
+      .then((buffer) => { if (buffer && !signal.aborted) this.receive(new Uint8Array(buffer)); }, () => {
+        if (signal.aborted) return;
         this.direct = null;
-        if (!this.closed) this.setState('request', request);
+        this.setState('request', request);
       });
+  }
+
+  // The x ranges that a person chose, of the panels that have finer points for them.
+  zoom() {
+    const ranges = [...this.panels].map(([id, panel]) => [id, panel.zoomRange()]);
+    return Object.fromEntries(ranges.filter(([, range]) => range));
+  }
+
+  zoomed() {
+    clearTimeout(this.zoomTimer);
+    if (!this.requests || JSON.stringify(this.zoom()) === this.zoomSaid) return;
+    this.zoomTimer = setTimeout(() => { if (JSON.stringify(this.zoom()) !== this.zoomSaid) this.requests.change(); }, ZOOMED);
   }
 
   set(name, value) {
@@ -354,6 +377,8 @@ class Board {
   close() {
     this.closed = true;
     this.requests?.close();
+    this.fetching?.abort();
+    clearTimeout(this.zoomTimer);
     window.removeEventListener('resize', this.clear);
     this.unwatch();
     this.settler.close();

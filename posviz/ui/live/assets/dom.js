@@ -37,7 +37,8 @@ export function saveUrl(name, url) {
   link.remove();
 }
 
-const DASHES = { solid: '', dot: '1.5 3', dash: '6 3', longdash: '9 3', dashdot: '6 3 1.5 3', longdashdot: '9 3 1.5 3' };
+// Fitted to a sample of 24 pixels: two long dashes or three short ones.
+const DASHES = { solid: '', dot: '1.5 3', dash: '6 3', longdash: '10.5 3', dashdot: '6 3 1.5 3', longdashdot: '11 3 2 3' };
 
 // A short sample of a line: colour and dash together, so that colour never carries alone.
 export function sample(color, dash, kind) {

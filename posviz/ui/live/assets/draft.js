@@ -80,15 +80,16 @@ export function path(list) {
   return text;
 }
 
-const axisOf = (layout, reference, letter) => layout[`${letter}axis${(reference || letter).slice(1)}`];
+export const axisOf = (layout, reference, letter) => layout[`${letter}axis${(reference || letter).slice(1)}`];
 
 // Draws the traces of a new figure into the panel as it stands. False when that cannot be done
-// (other traces, other axis types, a line that was not there): Plotly has to draw then.
+// (other traces, other axes, a line that was not there): Plotly has to draw then.
 export function draft(plot, traces, layout) {
   const full = plot._fullLayout;
   if (!full || !plot._fullData || plot._fullData.length !== traces.length) return false;
   for (const name of Object.keys(layout || {}))
-    if (/^[xy]axis/.test(name) && layout[name].type && full[name] && full[name].type !== layout[name].type) return false;
+    if (/^[xy]axis/.test(name) && !standsAs(full[name], layout[name])) return false;
+  if (traces.some((trace, i) => ['xaxis', 'yaxis'].some((name) => (trace[name] || name[0]) !== (plot._fullData[i][name] || name[0])))) return false;
   let complete = true;
   for (const group of plot.querySelectorAll('.scatterlayer > .trace')) {
     const index = group.__data__?.[0]?.trace?.index;
@@ -99,6 +100,10 @@ export function draft(plot, traces, layout) {
   }
   return complete;
 }
+
+// Whether an axis is drawn with the type and, in small multiples, at the place that it is to have.
+const standsAs = (drawn, axis) =>
+  Boolean(drawn) && (!axis.type || drawn.type === axis.type) && (!axis.domain || String(drawn.domain) === String(axis.domain));
 
 function draftTrace(group, trace, full) {
   const axes = { x: axisOf(full, trace.xaxis, 'x'), y: axisOf(full, trace.yaxis, 'y') };

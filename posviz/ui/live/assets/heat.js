@@ -12,6 +12,8 @@ const isMap = (trace) => trace.type === 'heatmap';
 
 export const mapOf = (traces) => traces.find(isMap);
 
+export const mapsOf = (traces) => traces.filter(isMap);
+
 // What Plotly draws in the map's place: its axes only.
 export const withoutMap = (trace) =>
   (isMap(trace) ? { type: 'scatter', mode: 'markers', x: [], y: [], hoverinfo: 'skip', showlegend: false, xaxis: trace.xaxis, yaxis: trace.yaxis } : trace);

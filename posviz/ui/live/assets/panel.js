@@ -2,15 +2,15 @@
 // when the values rest; in between `draft` moves its lines and a map is painted anew.
 
 import { el, sample, saveUrl, setText, svg } from './dom.js';
-import { draft, scale, xs } from './draft.js';
+import { axisOf, draft, scale, xs } from './draft.js';
 import { Formula } from './formula.js';
-import { HeatMap, colourBar, edges, mapOf, withoutMap } from './heat.js';
+import { HeatMap, colourBar, edges, mapOf, mapsOf, withoutMap } from './heat.js';
 import { shown } from './numbers.js';
 import { resolve, themedLayout } from './theme.js';
 
 // A picture is drawn outside the page, where the page's own fonts are not at hand.
 const EXPORT_FONT = 'Arial, Helvetica, sans-serif';
-const CONFIG = { displayModeBar: false, responsive: false, doubleClick: 'reset', showTips: false };
+const CONFIG = { displayModeBar: false, responsive: false, doubleClick: false, showTips: false };
 
 export class Panel {
   constructor(id, board) {
@@ -129,6 +129,7 @@ export class Panel {
     const layout = themedLayout(sent.layout, theme, { uirevision: epoch, datarevision: ++this.rev, dragmode: this.sent.cursor && !this.zooming ? false : 'zoom' });
     if (this.sent.cursor) layout.hovermode = false;
     layout.height = this.stage.clientHeight;
+    if (mapsOf(sent.data).length > 1) throw new Error('a panel can show one map');
     if (mapOf(sent.data)) mapLayout(layout, mapOf(sent.data));
     return { data: sent.data.map((trace) => resolve(withoutMap(trace), theme.dark)), layout };
   }
@@ -161,6 +162,7 @@ export class Panel {
     if (!first) { Plotly.react(this.plot, data, layout, CONFIG); return; }
     Plotly.newPlot(this.plot, data, layout, CONFIG);
     this.plot.on('plotly_relayout', (change) => this.zoomed(change));
+    this.plot.on('plotly_doubleclick', () => this.resetZoom());
     this.plot.on('plotly_relayouting', () => this.map.place(this.plot._fullLayout));
   }
 
@@ -180,16 +182,40 @@ export class Panel {
     this.hit.classList.toggle('pv-through', this.zooming);
   }
 
-  // Hears of every relayout; a person's own names the two ends of a range one by one.
+  axes() { return Object.keys(this.plot._fullLayout || {}).filter((name) => /^[xy]axis\d*$/.test(name)); }
+
+  // The range that an axis shows without a zoom, where it is given.
+  whole(name) {
+    const range = this.sent.figure?.layout?.[name]?.range, map = mapOf(this.traces), letter = name[0];
+    return range || (map && (map[`${letter}axis`] || letter) === name.replace('axis', '') ? edges(map[letter]) : undefined);
+  }
+
+  // Hears of every relayout; a person's own names the two ends of a range one by one. Axes that
+  // match another one have its range.
   zoomed(change) {
-    for (const name of ['xaxis', 'yaxis']) {
-      if (`${name}.range[0]` in change) this.kept.add(name);
-      const whole = this.sent.figure?.layout?.[name]?.range; // a double click shows it again
-      if (`${name}.autorange` in change || String(whole) === String(this.plot._fullLayout[name]?.range)) this.kept.delete(name);
+    const full = this.plot._fullLayout, names = this.axes(), first = (name) => (full[name].matches ? axisName(full[name].matches) : name);
+    const chosen = new Set(names.filter((name) => `${name}.range[0]` in change).map(first));
+    for (const name of names) {
+      if (chosen.has(first(name))) this.kept.add(name);
+      if (`${name}.autorange` in change || String(this.whole(name)) === String(full[name].range)) this.kept.delete(name);
     }
-    this.resetButton.hidden = !this.kept.size;
+    this.afterZoom();
     this.place();
     this.showCursor();
+  }
+
+  afterZoom() {
+    this.resetButton.hidden = !this.kept.size;
+    this.board.zoomed();
+  }
+
+  // The x values between which a person looks, where there are finer points to ask for: numbers of
+  // the data, also on a log axis.
+  zoomRange() {
+    const axis = this.plot._fullLayout?.xaxis;
+    if (!this.sent.zooms || !axis || !this.kept.has('xaxis') || this.zoomEpoch !== this.board.epoch) return null;
+    const ends = axis.range.map((end) => (axis.type === 'log' ? 10 ** end : Number(end))).sort((a, b) => a - b);
+    return ends.every(Number.isFinite) && ends[0] < ends[1] ? ends : null;
   }
 
   // A range that a person chose stays, also where the new figure has another one of its own.
@@ -198,18 +224,18 @@ export class Panel {
     this.zoomEpoch = this.board.epoch;
     const full = this.plot._fullLayout;
     for (const name of this.kept) if (full?.[name] && layout[name]) layout[name].range = [...full[name].range];
-    this.resetButton.hidden = !this.kept.size;
+    this.afterZoom();
   }
 
   resetZoom() {
     this.kept.clear();
     const change = {};
-    for (const name of ['xaxis', 'yaxis']) {
-      const range = this.sent.figure?.layout?.[name]?.range;
+    for (const name of this.axes()) {
+      const range = this.whole(name);
       if (range) change[`${name}.range`] = [...range]; else change[`${name}.autorange`] = true;
     }
     this.board.Plotly.relayout(this.plot, change);
-    this.resetButton.hidden = true;
+    this.afterZoom();
   }
 
   setZooming(on) {
@@ -224,21 +250,47 @@ export class Panel {
   // The x values a cursor steps through: those of the longest named trace.
   stops() {
     let best = [];
-    for (const { trace } of this.named()) { const x = xs(trace); if (x.length > best.length) best = x; }
+    for (const { trace } of this.named()) {
+      const x = this.underCursor(trace) ? xs(trace) : [];
+      if (x.length > best.length) best = x;
+    }
     return best;
   }
 
+  // Small multiples share the cursor where their x axes match the first one.
+  shares(axis) { return Boolean(axis) && (axis._name === 'xaxis' || axis.matches === 'x'); }
+
+  underCursor(trace) {
+    const reference = trace.xaxis || 'x';
+    return reference === 'x' || this.sent.figure?.layout?.[axisName(reference)]?.matches === 'x';
+  }
+
+  // The boxes with axes of their own, within the box of the overlay: one, or several in small
+  // multiples. Axes that lie over each other have one box.
+  boxes() {
+    const full = this.plot._fullLayout, size = full?._size, found = new Map();
+    for (const { xaxis: x, yaxis: y } of Object.values(full?._plots || {})) {
+      if (!x?._length || !y?._length) continue;
+      const box = { x, left: x._offset - size.l, top: y._offset - size.t, width: x._length, height: y._length };
+      const place = [box.left, box.top, box.width, box.height].join();
+      if (!found.has(place)) found.set(place, box);
+    }
+    return [...found.values()];
+  }
+
   listen() {
+    let held = null; // the box in which the pointer was pressed
     const at = (event) => {
-      const axis = this.plot._fullLayout?.xaxis, stops = this.stops();
-      if (!axis || !stops.length) return null;
-      const part = (event.clientX - this.hit.getBoundingClientRect().left) / axis._length;
-      const raw = axis.range[0] + part * (axis.range[1] - axis.range[0]);
-      return stops[nearest(stops, axis.type === 'log' ? 10 ** raw : raw)];
+      const stops = this.stops(), { left, top } = this.hit.getBoundingClientRect(), px = event.clientX - left, py = event.clientY - top;
+      const box = (pressed && held) || closest(this.boxes(), px, py);
+      if (!box || !this.shares(box.x) || !stops.length) return null;
+      held = box;
+      const [from, to] = box.x.range, raw = from + ((px - box.left) / box.width) * (to - from);
+      return stops[nearest(stops, box.x.type === 'log' ? 10 ** raw : raw)];
     };
     let pressed = false;
     const point = (event, pin) => { const x = at(event); if (x !== null) this.board.point(this.sent.cursor, x, pin); };
-    this.hit.addEventListener('pointerdown', (e) => { if (e.button) return; pressed = true; this.hit.setPointerCapture(e.pointerId); point(e, true); });
+    this.hit.addEventListener('pointerdown', (e) => { if (e.button) return; held = null; pressed = true; this.hit.setPointerCapture(e.pointerId); point(e, true); });
     this.hit.addEventListener('pointermove', (e) => point(e, pressed));
     for (const type of ['pointerup', 'pointercancel']) this.hit.addEventListener(type, () => { pressed = false; });
     this.hit.addEventListener('pointerleave', () => { if (!pressed) this.board.unpoint(); });
@@ -268,27 +320,29 @@ export class Panel {
     if (stops.length) for (const [name, value] of Object.entries({ min: stops[0], max: stops[stops.length - 1], now: x ?? stops[0] })) this.hit.setAttribute(`aria-value${name}`, value);
     if (typeof x !== 'number') { this.overlay.replaceChildren(); this.rows?.forEach((row) => setText(row.value, '')); return; }
     const values = this.rows.map((row) => {
-      const trace = this.traces[row.index], list = xs(trace), i = nearest(list, x);
+      const trace = this.traces[row.index], list = this.underCursor(trace) ? xs(trace) : [], i = nearest(list, x);
       const y = i < 0 ? NaN : trace.y[i];
       setText(row.value, i < 0 ? '' : shown(y));
       return { row, x: list[i], y, trace };
     });
-    this.hit.setAttribute('aria-valuetext', `${axis} ${shown(x)}; ${values.map((v) => `${v.row.name} ${shown(v.y)}`).join(', ')}`);
+    this.hit.setAttribute('aria-valuetext', `${axis} ${shown(x)}; ${values.filter((v) => v.x !== undefined).map((v) => `${v.row.name} ${shown(v.y)}`).join(', ')}`);
     this.mark(x, values);
   }
 
-  // The vertical line and a ring on every trace.
+  // The vertical line in every box that shares the cursor, and a ring on every trace.
   mark(x, values) {
-    const full = this.plot._fullLayout;
+    const full = this.plot._fullLayout, parts = [];
     if (!full?.xaxis?._length) return;
-    const px = scale(full.xaxis)(x), parts = [];
-    if (Number.isFinite(px) && px >= -1 && px <= full.xaxis._length + 1) {
-      parts.push(svg('line', { class: 'pv-line', x1: px, x2: px, y1: 0, y2: full.xaxis._length ? full._size.h : 0 }));
-      for (const v of values) {
-        const ax = full[`yaxis${(v.trace.yaxis || 'y').slice(1)}`], py = ax ? scale(ax)(v.y) : NaN;
-        if (v.row.kind !== 'bar' && Number.isFinite(py) && py >= 0 && py <= ax._length)
-          parts.push(svg('circle', { class: 'pv-ring', cx: px, cy: py, r: 3.5, stroke: v.row.color }));
-      }
+    const inside = (axis, px) => Number.isFinite(px) && px >= -1 && px <= axis._length + 1;
+    for (const box of this.boxes().filter((b) => this.shares(b.x))) {
+      const px = scale(box.x)(x);
+      if (inside(box.x, px)) parts.push(svg('line', { class: 'pv-line', x1: box.left + px, x2: box.left + px, y1: box.top, y2: box.top + box.height }));
+    }
+    for (const v of values) {
+      const across = axisOf(full, v.trace.xaxis, 'x'), up = axisOf(full, v.trace.yaxis, 'y');
+      const px = across?._length ? scale(across)(x) : NaN, py = up?._length ? scale(up)(v.y) : NaN;
+      if (v.row.kind !== 'bar' && inside(across, px) && Number.isFinite(py) && py >= 0 && py <= up._length)
+        parts.push(svg('circle', { class: 'pv-ring', cx: across._offset - full._size.l + px, cy: up._offset - full._size.t + py, r: 3.5, stroke: v.row.color }));
     }
     this.overlay.replaceChildren(...parts);
   }
@@ -296,24 +350,34 @@ export class Panel {
   async export(format) {
     const { data, layout } = this.figure(), { theme, Plotly } = this.board;
     const full = this.plot._fullLayout;
-    for (const name of Object.keys(full)) if (/^[xy]axis\d*$/.test(name) && layout[name]) layout[name].range = [...full[name].range];
-    Object.assign(layout, { paper_bgcolor: theme.background, showlegend: true, legend: { orientation: 'h', y: -0.22 }, font: { ...layout.font, family: EXPORT_FONT }, width: 900, height: 520, autosize: false,
+    for (const name of this.axes()) if (layout[name]) layout[name].range = [...full[name].range];
+    const height = Math.max(520, this.stage.clientHeight + 140); // small multiples keep their size
+    Object.assign(layout, { paper_bgcolor: theme.background, showlegend: true, legend: { orientation: 'h', y: -0.22 }, font: { ...layout.font, family: EXPORT_FONT }, width: 900, height, autosize: false,
       title: { text: this.sent.title, x: 0.02, subtitle: { text: cut([this.sent.subtitle, ...(this.sent.notes || [])].filter(Boolean).join(' · ')) } },
       margin: { ...layout.margin, t: 70, b: 110 } });
     // A picture that leaves the page says where it comes from: the address restores the view.
     layout.annotations = [...(layout.annotations || []), { text: cut(this.board.link()), xref: 'paper', yref: 'paper', x: 1, y: 0, yshift: -104, xanchor: 'right', yanchor: 'bottom', showarrow: false, font: { size: 9 } }];
     this.map.export({ data, layout }, full, theme.dark, this.traces.indexOf(this.map.trace));
-    const url = await Plotly.toImage({ data, layout }, { format, width: 900, height: 520, scale: format === 'png' ? 2 : 1 });
+    const url = await Plotly.toImage({ data, layout }, { format, width: 900, height, scale: format === 'png' ? 2 : 1 });
     saveUrl(`${this.id}.${format}`, url);
   }
 }
 
 const cut = (text) => (text.length > 150 ? `${text.slice(0, 149)}…` : text);
 
+// "x2" is the axis that a layout calls "xaxis2".
+const axisName = (reference) => `${reference[0]}axis${reference.slice(1)}`;
+
+// The box around a point, or else the one that is least far away.
+function closest(boxes, px, py) {
+  const away = (b) => Math.hypot(Math.max(b.left - px, 0, px - b.left - b.width), Math.max(b.top - py, 0, py - b.top - b.height));
+  return boxes.reduce((best, box) => (best && away(best) <= away(box) ? best : box), null);
+}
+
 // The map covers the grid; without a range given the axes end where the map does.
 function mapLayout(layout, trace) {
   for (const letter of ['x', 'y']) {
-    const name = `${letter}axis${(trace[`${letter}axis`] || letter).slice(1)}`, axis = layout[name] || {};
+    const name = axisName(trace[`${letter}axis`] || letter), axis = layout[name] || {};
     if (axis.type && axis.type !== 'linear') throw new Error('a map needs linear axes');
     layout[name] = { ...axis, type: 'linear', range: axis.range || edges(trace[letter]), showgrid: false, zeroline: false };
   }

@@ -73,7 +73,7 @@ function axis(given, theme) {
     tickcolor: faint(theme.text, 0.3),
     ticks: 'outside',
     ticklen: 4,
-    nticks: given.type === 'log' ? logTicks(given.range) : 7,
+    nticks: given.type === 'log' ? logTicks(given.range) : Math.max(3, Math.round(7 * share(given.domain))),
     tickmode: given.tickvals ? 'array' : 'auto', // of two axes on one side each has round numbers of its own
     ...given,
     ...(given.range ? { range: [...given.range] } : {}), // Plotly writes a zoom into the array it was given
@@ -81,6 +81,9 @@ function axis(given, theme) {
     automargin: false,
   };
 }
+
+// How much of the plot an axis has to itself; in small multiples a part.
+const share = (domain) => (domain ? Math.sqrt(domain[1] - domain[0]) : 1);
 
 // Plotly labels 2 … 9 of each decade where few ticks are asked of a short axis; 2 and 5 are enough.
 const logTicks = (range) => (range && Math.abs(range[1] - range[0]) < 2 ? 3 : 6);

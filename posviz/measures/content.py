@@ -1,0 +1,191 @@
+"""Models of the content: what q·k is, where nobody has a trained model at hand.
+
+Four of them, and none is what a trained head does. ``equal``: all keys are alike, so that positions
+alone decide. ``gaussian``: the logits of keys are independent draws. ``same``: every key equals the
+query. ``needle``: one key matches the query among draws.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from annotated_types import Ge, Le
+from array_api_compat import array_namespace
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from posviz.measures.rows import alike, alike_at
+from posviz.measures.wave_sum import wave_sum, waves_at
+from posviz.parameters import Parameter, parameter_error
+from posviz.results import Array, LogitRow
+
+Kind = Literal["equal", "gaussian", "same", "needle"]
+
+
+class Content(BaseModel):
+    """What the reader assumes of queries and keys; every number is a logit before any factor."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+    title: ClassVar[str] = "Content"
+
+    content: Annotated[
+        Kind,
+        Parameter(
+            help="equal: all keys are alike, positions alone decide. gaussian: each key's logit is "
+            "an independent draw. same: every key equals the query. needle: one key matches the "
+            "query, the others are draws."
+        ),
+    ] = "equal"
+    sigma: Annotated[
+        float,
+        Ge(0),
+        Le(100),
+        Parameter(
+            help="Standard deviation of the drawn logits; 1 is q·k/√D for normal q and k.",
+            symbol=r"\sigma",
+            slider=(0, 5),
+            step=0.1,
+        ),
+    ] = 1.0
+    match: Annotated[
+        float,
+        Ge(0),
+        Le(1000),
+        Parameter(
+            help="Logit of a key that equals the query, at distance 0: 10.5 gives such a key 0.9 "
+            "of the weight among 4,096; all ones in 128 dimensions give √128 = 11.3.",
+            symbol="g",
+            slider=(0, 32),
+            step=0.1,
+        ),
+    ] = 10.5
+    depth: Annotated[
+        float,
+        Ge(0),
+        Le(1),
+        Parameter(
+            help="Where the needle lies: 0 beside the query, 1 at the start of the context.",
+            slider=(0, 1),
+            step=0.01,
+        ),
+    ] = 0.5
+    needle_turns: Annotated[
+        bool,
+        Parameter(
+            help="Whether the rotation acts on the needle, whose logit then follows the score of "
+            "equal content at its distance; off: it keeps its logit wherever it lies."
+        ),
+    ] = True
+    seed: Annotated[
+        int,
+        Ge(0),
+        Le((1 << 32) - 1),
+        Parameter(help="Which draw of the logits is shown.", slider=(0, 20), step=1),
+    ] = 0
+
+    def __init__(self, **values: object) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise parameter_error(type(self), self.title, error) from None
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether the keys' logits are draws with a spread."""
+        return self.content in ("gaussian", "needle") and self.sigma > 0
+
+    def needle_distance(self, length: int) -> int:
+        """Distance of the needle from the last query, whole tokens."""
+        return round(self.depth * (length - 1))
+
+
+class Hay:
+    """Logits of all keys that are no needle, block after block; draws go on where they stopped.
+
+    The draw of a key belongs to its distance, so every spec and every length meets the same ones.
+    """
+
+    def __init__(self, row: LogitRow, content: Content, head: int | None = 0) -> None:
+        """``head`` None leaves the bias out, which is what the heads share."""
+        self.row, self.content, self.head = row, content, head
+        self._rng = np.random.default_rng(content.seed)
+
+    def __call__(self, first: int, end: int) -> Array:
+        """(end - first,) logits at distances first … end-1; each asked for once, in order."""
+        distances = self._distances(first, end)
+        logits = self._content(first, end, distances)
+        if self.row.bias is not None and self.head is not None:
+            return logits + self.row.bias(distances)[self.head]
+        return logits
+
+    def _distances(self, first: int, end: int) -> Array:
+        if self.row.inv_freq is None:
+            return np.arange(first, end, dtype=np.float64)
+        like = self.row.inv_freq
+        return array_namespace(like).arange(first, end, dtype=like.dtype)
+
+    def _content(self, first: int, end: int, distances: Array) -> Array:
+        xp = array_namespace(distances)
+        if self.content.content == "same":
+            size = self.content.match * content_factor(
+                self.row, alike(self.row, first, end - first)
+            )
+            return size + xp.zeros_like(distances)
+        if not self.content.is_drawn:
+            return xp.zeros_like(distances)
+        drawn = xp.asarray(self._rng.standard_normal(end - first), dtype=distances.dtype)
+        return self.content.sigma * drawn * spread_factor(self.row, first, end - first)
+
+
+def content_factor(row: LogitRow, score: Array | float) -> Array | float:
+    """What becomes of a logit of content whose rotated part has this score of equal content."""
+    if row.inv_freq is None and row.alike is None:
+        return row.gain * score
+    share = row.rotary_share
+    return row.gain * (share * row.rotary_gain * score + (1 - share))
+
+
+def spread_factor(row: LogitRow, start: int, count: int) -> Array | float:
+    """Standard deviation of q·k/√D for independent normal q and k, at δ = start … start+count-1.
+
+    A rotation keeps it; gains scale it, and a pair that fades takes its share with it:
+    gain·√(share·rotary_gain²·mean_i e^(2λ_i·δ) + 1 - share).
+    """
+    if row.log_kept is None:
+        return _spread(row, 1.0)
+    faded = wave_sum(0 * row.log_kept, count, start=float(start), log_kept=2 * row.log_kept)
+    return _spread(row, faded / row.log_kept.shape[0])
+
+
+def spread_at(row: LogitRow, distances: Array) -> Array | float:
+    """The same at some distances."""
+    if row.log_kept is None:
+        return _spread(row, 1.0)
+    faded = waves_at(distances, 0 * row.log_kept, 2 * row.log_kept)
+    return _spread(row, faded / row.log_kept.shape[0])
+
+
+def _spread(row: LogitRow, kept: Array | float) -> Array | float:
+    if row.inv_freq is None:
+        return row.gain
+    squared = row.rotary_share * row.rotary_gain**2 * kept + 1 - row.rotary_share
+    return row.gain * squared**0.5
+
+
+def needle_logit(row: LogitRow, content: Content, head: int = 0) -> float:
+    """Logit of the needle of this context."""
+    distance = content.needle_distance(row.length)
+    score = 1.0
+    at = np.asarray([distance])
+    if content.needle_turns:
+        found = alike_at(row, at if row.inv_freq is None else _like(row.inv_freq, at))
+        score = found if isinstance(found, float) else float(found[0])
+    logit = float(content.match * content_factor(row, score))
+    if row.bias is not None:
+        logit += float(row.bias(np.asarray([float(distance)]))[head, 0])
+    return logit if distance <= row.window else -math.inf
+
+
+def _like(array: Array, values: Array) -> Array:
+    return array_namespace(array).asarray(values)

@@ -1,0 +1,187 @@
+"""Attention weights of the last query as the context grows: entropy, reach, needle, first token.
+
+One pass over the distances serves all lengths whose rows begin alike; only methods that change with
+the length (dynamic ones, a temperature, remapped distances) need a pass for each length. No array
+has more than one number per token.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from posviz.encodings.base import Encoding
+from posviz.measures.content import Content, Hay, needle_logit
+from posviz.measures.lengths import at_least
+from posviz.measures.one_pass import one_pass, with_needle
+from posviz.measures.rows import logit_row, longest_row
+from posviz.measures.split_angle import Floats
+from posviz.parameters import ParameterError, sentence
+from posviz.results import LogitRow, frozen
+
+MOST = 0.99
+"""Share of the weight that the reach holds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContextCurves:
+    """The last query's attention against context length; every array is (lengths,).
+
+    Attributes
+    ----------
+    lengths : tokens; those beyond what the encoding can give are left out.
+    entropy : -Σ w ln w, nats; e^entropy is the number of keys that it amounts to.
+    reach : how many of the nearest keys hold 99 % of the weight, tokens.
+    half_reach : how many of the nearest keys hold half of it, tokens.
+    first_weight : weight of the first token of the context.
+    concentration : Σ w², what is left of the variance of independent values.
+    needle : weight of the needle in these keys, whatever the content.
+    """
+
+    lengths: Floats
+    entropy: Floats
+    reach: Floats
+    half_reach: Floats
+    first_weight: Floats
+    concentration: Floats
+    needle: Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightProfile:
+    """Softmax weights of the last query of one context, nearest key first.
+
+    Attributes
+    ----------
+    weights : (length,) share of each key.
+    logits : (length,) before the softmax; the needle's in its place.
+    half_life : first distance at which the logit has fallen by ln 2 from that of distance 0, tokens,
+        between whole ones by a straight line; infinite where it never does.
+    """
+
+    weights: Floats
+    logits: Floats
+    half_life: float
+
+
+def context_lengths(longest: int, most: int = 48, shortest: int = 8) -> np.ndarray:
+    """At most ``most`` whole lengths up to ``longest``, evenly spaced on a log axis."""
+    first = min(shortest, longest)
+    return np.unique(np.geomspace(first, longest, most).round().astype(np.int64))
+
+
+def context_curves(
+    spec: Encoding, lengths: ArrayLike, *, content: Content | None = None, head: int = 0
+) -> ContextCurves:
+    """Entropy, reach, needle and first token of the last query, at each of some lengths.
+
+    With z the row of logits (:func:`posviz.measures.logit_row`, plus the content's):
+    H = ln Σe^z - Σ z e^z / Σe^z, and so on from the same sums.
+
+    Parameters
+    ----------
+    lengths : (lengths,) whole numbers of tokens, at least 1, ascending.
+    content : the model of the content; all keys alike by default.
+    head : which head of a bias, from 0; the last one where it has fewer.
+
+    Raises
+    ------
+    ParameterError : lengths that are no ascending whole numbers; an encoding without a row.
+    """
+    content = content or Content()
+    wanted = _checked(lengths)
+    allowed = [length for length in wanted if length <= longest_row(spec)]
+    rows = {length: logit_row(spec, length) for length in allowed}
+    groups: dict[Hashable, list[int]] = {}
+    for length, row in rows.items():
+        groups.setdefault(row.kind, []).append(length)
+    found: dict[int, tuple[float, ...]] = {}
+    for members in groups.values():
+        found.update(_through(rows, members, content, head))
+    table = np.array([found[length] for length in allowed]).reshape(len(allowed), 6)
+    names = ("entropy", "reach", "half_reach", "first_weight", "concentration", "needle")
+    columns = {name: frozen(np.ascontiguousarray(table[:, i])) for i, name in enumerate(names)}
+    return ContextCurves(lengths=frozen(np.asarray(allowed, dtype=np.float64)), **columns)
+
+
+def weight_profile(
+    spec: Encoding, length: int, *, content: Content | None = None, head: int = 0
+) -> WeightProfile:
+    """Weights of all keys for the last query of one context: :class:`WeightProfile`."""
+    content = content or Content()
+    row = logit_row(spec, length)
+    seen = _seen(row, length)
+    hay = Hay(row, content, _head(row, head))
+    logits = np.full(length, -np.inf)
+    logits[:seen] = hay(0, seen)
+    if content.content == "needle":
+        logits[content.needle_distance(length)] = needle_logit(row, content, _head(row, head))
+    raised = np.exp(logits - logits.max())
+    return WeightProfile(
+        weights=frozen(raised / raised.sum()), logits=frozen(logits), half_life=half_life(logits)
+    )
+
+
+def half_life(logits: Floats) -> float:
+    """First distance at which a row of logits has fallen by ln 2 from its first: tokens.
+
+    Between whole distances the logit is taken as a straight line. ALiBi's slope m gives ln 2 / m.
+    """
+    below = logits <= logits[0] - math.log(2)
+    place = int(np.argmax(below))
+    if not below[place]:
+        return math.inf
+    before, after = float(logits[place - 1]), float(logits[place])
+    if math.isinf(after):
+        return float(place)
+    return place - 1 + (before - (float(logits[0]) - math.log(2))) / (before - after)
+
+
+def _checked(lengths: ArrayLike) -> list[int]:
+    wanted = [
+        at_least("context curves", "lengths", int(one) if one % 1 == 0 else one, 1)
+        for one in np.asarray(lengths).ravel().tolist()
+    ]
+    if sorted(set(wanted)) != wanted:
+        raise ParameterError(
+            sentence("context curves", "lengths", "whole numbers in ascending order", wanted)
+        )
+    return wanted
+
+
+def _head(row: LogitRow, head: int) -> int:
+    return min(head, row.heads - 1)
+
+
+def _seen(row: LogitRow, length: int) -> int:
+    """Keys of a context of this length that the query sees."""
+    return length if math.isinf(row.window) else min(length, int(row.window) + 1)
+
+
+def _through(
+    rows: dict[int, LogitRow], members: Sequence[int], content: Content, head: int
+) -> dict[int, tuple[float, ...]]:
+    """All numbers of the lengths whose rows are beginnings of one row."""
+    longest = rows[members[-1]]
+    head = _head(longest, head)
+    seen = {length: _seen(longest, length) for length in members}
+    sums = one_pass(Hay(longest, content, head), list(seen.values()))
+    found: dict[int, tuple[float, ...]] = {}
+    for length in members:
+        hay = sums.at(seen[length])
+        place = content.needle_distance(length)
+        needle = with_needle(hay, place, needle_logit(rows[length], content, head))
+        shown = needle if content.content == "needle" else hay
+        found[length] = (
+            shown.entropy,
+            shown.reach(MOST),
+            shown.reach(0.5),
+            shown.weight(length - 1),
+            shown.concentration,
+            needle.weight(place),
+        )
+    return found

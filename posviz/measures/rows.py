@@ -1,0 +1,145 @@
+"""The row of logits of the last query of a context, for every encoding that has one."""
+
+from __future__ import annotations
+
+import numpy as np
+from array_api_compat import array_namespace, is_numpy_namespace
+
+from posviz.encodings.base import PLAIN, Encoding
+from posviz.measures.lengths import at_least
+from posviz.measures.position_part import with_tokens_alike
+from posviz.measures.similarity import features
+from posviz.measures.split_angle import cos_mean, cos_mean_at
+from posviz.measures.wave_sum import wave_sum, waves_at
+from posviz.measures.weight_rows import position_logits
+from posviz.parameters import ParameterError
+from posviz.results import Array, AttentionTerms, LogitRow, MatrixBias, Result, frozen
+
+LONGEST = 1 << 22
+"""Tokens; the longest context that anything here is meant for."""
+LONGEST_BY_PAIRS = 512
+"""Where an encoding has no form by distance, its last row is read off all pairs of positions."""
+_TRIED = 8
+
+
+def logit_row(spec: Encoding, length: int, *, like: Array = PLAIN) -> LogitRow:
+    """What the last query of ``length`` tokens makes of the keys before it.
+
+    An encoding that is known by distance says so itself, at any length. Of the others the last row
+    of all pairs is taken, up to :data:`LONGEST_BY_PAIRS` tokens: for vectors per position the
+    products p_m·p_n over p_m·p_m (q and k made by identity projections); for terms of content, what
+    is left where all tokens are alike.
+
+    Raises
+    ------
+    ParameterError : a length below 1 or too long for the encoding; an encoding that says nothing
+        about the logits of tokens in one row.
+    """
+    at_least(spec.title, "length", length, 1, longest_row(spec))
+    row = spec.logit_row(length, like=like)
+    if row is not None:
+        return row
+    if refusal := row_refusal(spec):
+        raise ParameterError(refusal)
+    return _read_off(spec, length)
+
+
+def longest_row(spec: Encoding) -> int:
+    """The longest context whose last row this encoding can give here."""
+    if spec.logit_row(1) is not None:
+        return min(LONGEST, spec.longest_row)
+    return min(LONGEST_BY_PAIRS, spec.most_positions)
+
+
+def row_refusal(spec: Encoding) -> str:
+    """Why an encoding has no row of logits; empty where it has one."""
+    if spec.logit_row(1) is not None:
+        return ""
+    if lacking := spec.missing():
+        return lacking
+    result = _result(spec, _TRIED)
+    if result.grid:
+        return (
+            f"{spec.title}: its positions stand on a grid, so that no single distance names a key."
+        )
+    if _numbers(result) is None:
+        return f"{spec.title}: it says nothing about the logits of queries and keys."
+    return ""
+
+
+def alike(row: LogitRow, start: int, count: int) -> Array | float:
+    """c(δ), the score of equal content at δ = start … start+count-1: 1 at distance 0.
+
+    The mean over pairs of e^(λ_i·δ)·cos(δ'·f_i); 1.0 where content is not rotated. With all
+    dimensions of q and k alike it is q·k over its value at distance 0, rotated part only.
+    """
+    if row.alike is not None:
+        return row.alike[start : start + count]
+    if row.inv_freq is None:
+        return 1.0
+    frequencies = row.inv_freq
+    xp = array_namespace(frequencies)
+    if row.seen is None and row.log_kept is None and is_numpy_namespace(xp):
+        return cos_mean(frequencies, count, start=float(start))
+    pairs = frequencies.shape[0]
+    if row.seen is None:
+        return wave_sum(frequencies, count, start=float(start), log_kept=row.log_kept) / pairs
+    return _of_seen(row, start, count)
+
+
+def alike_at(row: LogitRow, distances: Array) -> Array | float:
+    """The same at some distances, in whole tokens: (distances,)."""
+    if row.alike is not None:
+        return row.alike[distances]
+    if row.inv_freq is None:
+        return 1.0
+    at = array_namespace(row.inv_freq).astype(distances, row.inv_freq.dtype)
+    seen = at if row.seen is None else row.seen(at)
+    return waves_at(seen, row.inv_freq, row.log_kept) / row.inv_freq.shape[0]
+
+
+def _of_seen(row: LogitRow, start: int, count: int) -> Array:
+    assert row.seen is not None
+    assert row.inv_freq is not None
+    xp = array_namespace(row.inv_freq)
+    distances = start + xp.arange(count, dtype=row.inv_freq.dtype)
+    if is_numpy_namespace(xp):
+        return cos_mean_at(row.seen(distances), row.inv_freq)
+    return waves_at(row.seen(distances), row.inv_freq) / row.inv_freq.shape[0]
+
+
+def _result(spec: Encoding, length: int) -> Result:
+    return with_tokens_alike(spec, np.arange(float(length)))
+
+
+def _read_off(spec: Encoding, length: int) -> LogitRow:
+    result = _result(spec, length)
+    numbers = _numbers(result)
+    assert numbers is not None
+    # The key nearest to the query comes first.
+    rows = frozen(np.ascontiguousarray(numbers[:, ::-1]))
+    if isinstance(result, AttentionTerms | MatrixBias):
+        return LogitRow(
+            length=length,
+            heads=len(rows),
+            bias=lambda distances: rows[:, np.asarray(distances, dtype=np.intp)],
+            varies=True,
+        )
+    return LogitRow(length=length, alike=frozen(rows[0] / rows[0, 0]), varies=True)
+
+
+def _numbers(result: Result) -> Array | None:
+    """The last query against all keys: (heads or 1, keys); None where there is none."""
+    last = int(result.positions.shape[0]) - 1
+    found = features(result)
+    if found is not None:
+        return found.queries[last:] @ found.keys.T
+    heads = _heads(result)
+    rows = [position_logits(result, head, slice(last, last + 1)) for head in range(heads)]
+    return None if rows[0] is None else np.concatenate([row for row in rows if row is not None])
+
+
+def _heads(result: Result) -> int:
+    if isinstance(result, AttentionTerms):
+        return int(next(iter(result.terms.values())).shape[0])
+    return result.heads if isinstance(result, MatrixBias) else 1
