@@ -4,6 +4,7 @@ Call one for a plotly Figure: ``posviz.figures.wavelengths(series, …)``. Its `
 same figure as plain dictionaries, its ``help``, ``limits`` and ``formula`` the words beside it.
 """
 
+from posviz.figures import attention
 from posviz.figures.clock import clock
 from posviz.figures.divisors import divisors
 from posviz.figures.family_tree import family_tree
@@ -20,6 +21,7 @@ __all__ = [
     "FigureBuilder",
     "FigureSpec",
     "Series",
+    "attention",
     "clock",
     "divisors",
     "family_tree",

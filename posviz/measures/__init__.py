@@ -4,6 +4,13 @@ Nothing here knows which encoding it measures; a measure asks a spec for its fre
 factors, the distance that its rotation sees, or for the row of logits of its last query.
 """
 
+from posviz.measures.base_search import (
+    BaseSearch,
+    fitted_lower_bound,
+    smallest_valid_base,
+    valid_bases,
+)
+from posviz.measures.bias_precision import BiasPrecision, bias_precision
 from posviz.measures.blocks import (
     BlockMeans,
     banded_block_means,
@@ -27,23 +34,49 @@ from posviz.measures.decay import (
     score_decay,
     short_range_cost,
 )
+from posviz.measures.distinct_positions import DistinctPositions, distinct_positions
 from posviz.measures.equality import relation
+from posviz.measures.granularity import (
+    adjacent_similarity,
+    limit_granularity,
+    neighbour_granularity,
+)
 from posviz.measures.heads import HeadProfiles, head_profiles, head_weights
+from posviz.measures.interpolation_bounds import (
+    FittedScores,
+    extrapolation_bound,
+    fitted_scores,
+    interpolation_bound,
+    largest_interpolation_error,
+    printed_interpolation_bound,
+)
 from posviz.measures.likeness import Relation
 from posviz.measures.logit_factors import Temperature, logit_gain, temperature
 from posviz.measures.needle import Needle, needle_weight
 from posviz.measures.pairs import BANDS, Spectrum, spectrum
+from posviz.measures.precision import PrecisionLens, precision_lens
 from posviz.measures.profiles import ProfileDifference, profile_difference
 from posviz.measures.properties import Property, kind_of, properties
 from posviz.measures.questions import (
+    HEAD_DIM,
     IndependentScores,
     correlated_pair,
     equal_scores,
     given_scores,
     independent_scores,
 )
+from posviz.measures.receptive import ReceptiveField, receptive_field, stacked_weights
+from posviz.measures.resolution import ResolutionCurve, attention_resolution, resolution_curve
 from posviz.measures.rotating_pair import Clock, clock
-from posviz.measures.rows import alike, alike_at, logit_row, longest_row, row_refusal
+from posviz.measures.rounding import rounded
+from posviz.measures.rows import (
+    LONGEST_CONTEXT,
+    alike,
+    alike_at,
+    logit_row,
+    longest_row,
+    row_refusal,
+)
 from posviz.measures.running import RunningSoftmax, running_softmax
 from posviz.measures.score_map import ScoreMap, score_map
 from posviz.measures.shift import shift_error
@@ -71,22 +104,32 @@ from posviz.measures.weight_rows import (
     seen_blocks,
     softmax_rows,
 )
+from posviz.measures.weight_window import WeightWindow, weight_window
 
 __all__ = [
     "BANDS",
+    "HEAD_DIM",
+    "LONGEST_CONTEXT",
+    "BaseSearch",
+    "BiasPrecision",
     "BlockMeans",
     "Clock",
     "Content",
     "ContextCurves",
+    "DistinctPositions",
     "Features",
+    "FittedScores",
     "HeadProfiles",
     "IndependentScores",
     "Needle",
     "PowerSpectrum",
+    "PrecisionLens",
     "PrincipalPlane",
     "ProfileDifference",
     "Property",
+    "ReceptiveField",
     "Relation",
+    "ResolutionCurve",
     "RunningSoftmax",
     "ScoreDecay",
     "ScoreMap",
@@ -96,9 +139,13 @@ __all__ = [
     "Spectrum",
     "Temperature",
     "WeightProfile",
+    "WeightWindow",
+    "adjacent_similarity",
     "alike",
     "alike_at",
+    "attention_resolution",
     "banded_block_means",
+    "bias_precision",
     "block_means",
     "clock",
     "context_curves",
@@ -110,26 +157,39 @@ __all__ = [
     "critical_dimension",
     "decay_bound",
     "direct_cos_mean",
+    "distinct_positions",
     "equal_scores",
+    "extrapolation_bound",
     "features",
     "first_negative",
+    "fitted_lower_bound",
+    "fitted_scores",
     "given_scores",
     "half_life",
     "head_profiles",
     "head_weights",
     "independent_scores",
+    "interpolation_bound",
     "kind_of",
+    "largest_interpolation_error",
+    "limit_granularity",
     "logit_blocks",
     "logit_gain",
     "logit_row",
     "longest_row",
     "needle_weight",
+    "neighbour_granularity",
     "position_logits",
     "power_spectrum",
+    "precision_lens",
     "principal_plane",
+    "printed_interpolation_bound",
     "profile_difference",
     "properties",
+    "receptive_field",
     "relation",
+    "resolution_curve",
+    "rounded",
     "row_norms",
     "row_refusal",
     "running_softmax",
@@ -140,11 +200,15 @@ __all__ = [
     "short_range_cost",
     "similarity_map",
     "similarity_profile",
+    "smallest_valid_base",
     "softmax_rows",
     "spectrum",
+    "stacked_weights",
     "temperature",
     "thin",
     "toeplitz_block_means",
+    "valid_bases",
     "wave_sum",
     "weight_profile",
+    "weight_window",
 ]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from posviz.encodings.sinusoids import wave_frequencies
 from posviz.measures.decay import first_negative
 from posviz.measures.lengths import at_least
 from posviz.measures.split_angle import Floats, cos_mean, direct_cos_mean
@@ -53,8 +54,8 @@ def valid_bases(
 ) -> BaseSearch:
     """For each base b: is Σ_i cos(d·b^(-2i/D)) ≥ 0 at every whole distance d < length.
 
-    D is ``head_dim`` and i = 0 … D/2-1. The criterion of Men et al., arXiv:2405.14591, theorem 1
-    and equation 10: with q and k alike, no distance may count less than an unrelated key. For
+    D is ``head_dim`` and i = 0 … D/2-1. The criterion of Men et al., arXiv:2405.14591: at no
+    distance may a key like the query get less attention, on average, than an unrelated one. For
     D = 128, base 10000 first fails at distance 1707, and base 12000 already at 1554.
 
     Parameters
@@ -76,10 +77,10 @@ def valid_bases(
     --------
     >>> search = valid_bases(1024, head_dim=128, low=4000, high=7000, count=200)
     >>> [(round(first), round(last)) for first, last in search.islands]
-    [(4299, 4324), (5608, 5640), (6028, 7000)]
+    [(4303, 4328), (5606, 5637), (6031, 7000)]
     """
     bases = _scanned("valid bases", length, head_dim, low, high, count)
-    found = [first_negative(_inv_freq(base, head_dim), limit=length) for base in bases]
+    found = [first_negative(wave_frequencies(head_dim, base), limit=length) for base in bases]
     first = np.asarray([math.nan if at is None else at for at in found], dtype=np.float64)
     valid = np.isnan(first)
     return BaseSearch(
@@ -107,15 +108,17 @@ def smallest_valid_base(
     (high/low)^(1/(count-1)), can be passed over, so that the result is an upper bound of the true
     infimum. The edge of the island that was met is found by bisection.
 
-    Su, kexue.fm 10122, prints 4.3e3, 1.2e4, 2.7e4, 8.4e4, 2.3e5 … for 1k, 2k, 4k, 8k, 16k … and
-    D = 128, where k is 1024: at length 1000 the edge is 4.2e3, at 1024 it is 4.3e3.
+    Su, kexue.fm 10122, prints 4.3e3, 1.2e4, 2.7e4, 8.4e4, 2.3e5, 6.3e5, 2.1e6, 4.9e6 for D = 128
+    and 1k, 2k, … 128k, where k is 1024: at length 1000 the edge is 4.2e3, at 1024 it is 4.3e3. The
+    default scan finds these; the 2.4e7 that he prints for 256k is an island so narrow that it
+    takes a step below 1.0001.
 
     Parameters
     ----------
     length : tokens.
     head_dim : rotated dimensions; even.
-    low, high : bases between which to look; ``length`` and 1000·``length`` when left out. The
-        latter is where Su starts; it passes for D = 128 and lengths up to a million.
+    low, high : bases between which to look; ``length`` and 1000·``length`` when left out. Su looks
+        up to there too: with D = 128 that base passes for every length of his up to a million.
     count : number of bases in the scan.
     precision : relative width to which the edge is narrowed.
 
@@ -132,7 +135,7 @@ def smallest_valid_base(
         allowed = "a number of at least 1e-12 and at most 1"
         raise ParameterError(sentence("smallest valid base", "precision", allowed, precision))
     low = max(float(length), 2.0) if low is None else low
-    high = 1000 * low if high is None else high
+    high = max(1000.0 * length, low) if high is None else high
     bases = _scanned("smallest valid base", length, head_dim, low, high, count)
     index = _first_that_passes(bases, length, head_dim)
     if index is None or index == 0:
@@ -140,18 +143,34 @@ def smallest_valid_base(
     fails, passes = float(bases[index - 1]), float(bases[index])
     while passes > fails * (1 + precision):
         middle = math.sqrt(fails * passes)
-        if first_negative(_inv_freq(middle, head_dim), limit=length) is None:
+        if first_negative(wave_frequencies(head_dim, middle), limit=length) is None:
             passes = middle
         else:
             fails = middle
     return passes
 
 
+def fitted_lower_bound(length: float) -> float:
+    """0.0424 · length^1.628: the line through the lower bounds that Men et al. found.
+
+    arXiv:2405.14591, figure of base against context length, D = 128; length in tokens. Their eleven
+    bounds, for 1024 to 1024·1024 tokens, lie between 0.67 and 1.9 times this line.
+
+    Raises
+    ------
+    ParameterError : a length that is not above 0.
+    """
+    if not (math.isfinite(length) and length > 0):
+        allowed = "a finite number above 0"
+        raise ParameterError(sentence("fitted lower bound", "length", allowed, length))
+    return float(0.0424 * length**1.628)
+
+
 def _first_that_passes(bases: Iterable[float], length: int, head_dim: int) -> int | None:
     """A base is first tried where others failed worst: neighbours fail at the same distances."""
     failed: list[int] = []
     for index, base in enumerate(bases):
-        inv_freq = _inv_freq(base, head_dim)
+        inv_freq = wave_frequencies(head_dim, base)
         if failed and direct_cos_mean(failed[-_REMEMBERED:], inv_freq).min() < 0:
             continue
         curve = cos_mean(inv_freq, length)
@@ -172,10 +191,6 @@ def _scanned(owner: str, length: int, head_dim: int, low: float, high: float, co
     if not (math.isfinite(high) and high >= low):
         raise ParameterError(sentence(owner, "high", f"a finite number of at least {low}", high))
     return np.geomspace(low, high, count)
-
-
-def _inv_freq(base: float, head_dim: int) -> Floats:
-    return np.asarray(base ** (-np.arange(0, head_dim, 2) / head_dim), dtype=np.float64)
 
 
 def _islands(bases: Floats, valid: NDArray[np.bool_]) -> tuple[tuple[float, float], ...]:

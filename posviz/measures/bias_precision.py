@@ -258,5 +258,6 @@ def _reason(cast: _Cast, totals: _Totals, moved: float) -> str:
     if math.isnan(moved):
         told.append("No softmax can be taken of them.")
     else:
-        told.append(f"At equal content {moved:.2%} of the weight goes to other keys.")
+        share = f"{100 * moved:.3g} %" if moved >= 1e-4 else "less than 0.01 %"
+        told.append(f"At equal content {share} of the weight goes to other keys.")
     return " ".join(told)

@@ -59,8 +59,8 @@ class WeightProfile:
     ----------
     weights : (length,) share of each key.
     logits : (length,) before the softmax; the needle's in its place.
-    half_life : first distance at which the logit has fallen by ln 2 from that of distance 0, tokens,
-        between whole ones by a straight line; infinite where it never does.
+    half_life : first distance at which the logit has fallen by ln 2 from that of distance 0, in
+        tokens, between whole ones by a straight line; infinite where it never does.
     """
 
     weights: Floats

@@ -11,8 +11,9 @@ import numpy as np
 from posviz.measures.running import running_blocks
 from posviz.measures.split_angle import Floats
 
-_ALONE = 1e-6
-"""Where all other keys hold less than this share, taking one out would leave rounding only."""
+_ALONE = 0.1
+"""Where all other keys hold less than this share, taking one out would leave few digits: the squares
+of n equal ones are a hundredth of 1/n, beside 1."""
 _TIE = 1e-12
 """Relative. Shares that meet their mark exactly must not miss it by a rounding error."""
 

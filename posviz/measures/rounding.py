@@ -96,8 +96,9 @@ def _fewer_bits(exact: Floats, dropped: int) -> Floats:
 def _fix_range(cast: Floats, exact: Floats, kept: Format) -> None:
     """What is not a normal number of the format: below, above, NaN."""
     small = np.abs(exact) < kept.smallest
-    whole = np.rint(np.where(small, exact, 0.0) * kept.subnormals_per_one)
-    np.copyto(cast, whole / kept.subnormals_per_one, where=small)
+    if small.any():
+        whole = np.rint(np.where(small, exact, 0.0) * kept.subnormals_per_one)
+        np.copyto(cast, whole / kept.subnormals_per_one, where=small)
     np.copyto(cast, np.copysign(np.inf, exact), where=np.abs(cast) > kept.largest)
     np.copyto(cast, exact, where=np.isnan(exact))
 

@@ -15,7 +15,7 @@ from posviz.measures.weight_rows import position_logits
 from posviz.parameters import ParameterError
 from posviz.results import Array, AttentionTerms, LogitRow, MatrixBias, Result, frozen
 
-LONGEST = 1 << 22
+LONGEST_CONTEXT = 1 << 22
 """Tokens; the longest context that anything here is meant for."""
 LONGEST_BY_PAIRS = 512
 """Where an encoding has no form by distance, its last row is read off all pairs of positions."""
@@ -47,7 +47,7 @@ def logit_row(spec: Encoding, length: int, *, like: Array = PLAIN) -> LogitRow:
 def longest_row(spec: Encoding) -> int:
     """The longest context whose last row this encoding can give here."""
     if spec.logit_row(1) is not None:
-        return min(LONGEST, spec.longest_row)
+        return min(LONGEST_CONTEXT, spec.longest_row)
     return min(LONGEST_BY_PAIRS, spec.most_positions)
 
 
@@ -57,12 +57,11 @@ def row_refusal(spec: Encoding) -> str:
         return ""
     if lacking := spec.missing():
         return lacking
-    result = _result(spec, _TRIED)
-    if result.grid:
+    if np.ndim(spec.example_positions(_TRIED)) > 1:
         return (
             f"{spec.title}: its positions stand on a grid, so that no single distance names a key."
         )
-    if _numbers(result) is None:
+    if _numbers(_result(spec, _TRIED)) is None:
         return f"{spec.title}: it says nothing about the logits of queries and keys."
     return ""
 

@@ -18,9 +18,10 @@ from posviz.results import Array
 
 BLOCK = 1 << 14
 """Keys at a time: the pass stays in a cache, and no rounding error adds up over more of them."""
-_FAR = 300.0
-"""Logits that rise by more than this within a block are split: a sum of e^(-300 …) has lost
-nothing, while e^-745 is 0."""
+_FAR = 32.0
+"""A block whose logits rise by more than this is split. Sums are counted relative to the block's
+largest logit: beginnings that end far below it lose digits of their entropy, and at e^-43 the
+square of a float32 is gone."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +68,9 @@ def running_softmax(logits: Array) -> RunningSoftmax:
     """Normaliser, entropy and concentration of every beginning of a row, in one pass.
 
     Accuracy in float64: about n/2^14 + 2^14 roundings of positive sums, so a relative 2^-53 times
-    that for each sum; ``entropy`` is a sum of two numbers of one sign, so nothing cancels. Time and
+    that for each sum. ``entropy`` is ln Σe^u - Σe^u·u/Σe^u with u = z - top; where the largest logit
+    came first, both parts have one sign and nothing cancels. Where logits rise within a block, u is
+    counted from a later top, at most 32 above, and the error is up to 64 times as large. Time and
     memory are linear in the number of keys.
 
     Parameters

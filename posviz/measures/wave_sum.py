@@ -28,8 +28,9 @@ def wave_sum(
 
     Accuracy: with D the largest |δ|, A the sum of |a_i| and u half the spacing of the dtype at 1,
     each value is within 4·u·A·(D·(f̄ + |λ|̄) + pairs + 10) of the exact one, f̄ and |λ|̄ being means
-    weighted with |a_i|: the rounding of the angle, of the exponent, then of the sum. Memory beyond
-    the result: some 48 · pairs · √count bytes in float64.
+    weighted with |a_i|: the rounding of the angle, of the exponent, then of the sum. At negative δ,
+    where a decaying wave grows, times the largest e^(λ_i·δ). Memory beyond the result: some
+    48 · pairs · √count bytes in float64.
 
     Parameters
     ----------

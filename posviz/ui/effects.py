@@ -13,6 +13,7 @@ import numpy as np
 from posviz.catalog import link, parse
 from posviz.encodings.base import Encoding
 from posviz.encodings.rotary import RotaryEncoding
+from posviz.measures import logit_row, longest_row
 from posviz.parameters import Declaration, ParameterError
 from posviz.results import Staircase
 
@@ -60,6 +61,47 @@ def _inert_in_result(text: str, count: int) -> frozenset[str]:
             spec, declaration, lambda other: _print_of_result(other, count), reference
         )
     )
+
+
+def inert_in_row(text: str, length: int, pairs_matter: bool) -> frozenset[str]:
+    """Names of the parameters of a link whose every other value gives the same row of logits.
+
+    ``pairs_matter`` says whether it counts which dimensions form a pair.
+    """
+    # Where a row is read off all pairs of positions, a few of them tell as much.
+    spec = parse(text)
+    short = length if spec.logit_row(1) is not None else min(length, 64)
+    return _inert_in_row(text, short, pairs_matter)
+
+
+@functools.lru_cache(maxsize=512)
+def _inert_in_row(text: str, length: int, pairs_matter: bool) -> frozenset[str]:
+    spec = parse(text)
+    reference = _print_of_row(spec, length, pairs_matter)
+    return frozenset(
+        declaration.name
+        for declaration in spec.declarations()
+        if declaration.kind != "list"
+        and _changes_nothing(
+            spec, declaration, lambda other: _print_of_row(other, length, pairs_matter), reference
+        )
+    )
+
+
+def _print_of_row(spec: Encoding, length: int, pairs_matter: bool) -> bytes:
+    """Everything that a picture of the spec's rows up to a length can depend on, as bytes."""
+    parts: list[bytes] = []
+    for tokens in (min(8, length), length // 4 + 1, length):
+        row = logit_row(spec, min(tokens, longest_row(spec)))
+        numbers = (row.heads, row.rotary_share, row.rotary_gain, row.gain, row.window, row.head_dim)
+        parts.append(repr(numbers).encode())
+        at = np.unique(np.geomspace(1, row.length, _PROBES).round() - 1)
+        for array in (row.inv_freq, row.log_kept, row.alike):
+            parts.append(b"-" if array is None else np.asarray(array).tobytes())
+        for known in (row.seen, row.bias):
+            parts.append(b"-" if known is None else np.asarray(known(at)).tobytes())
+        parts.append(row.layout.encode() if pairs_matter else b"")
+    return hashlib.blake2b(b"|".join(parts)).digest()
 
 
 def _changes_nothing(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeVar
 from urllib.parse import urlencode
@@ -90,6 +90,10 @@ class Desk(ABC, Generic[V]):
         not named show all again.
         """
         return view
+
+    def slow(self, view: V) -> Collection[str]:
+        """Ids of panels that stay as they are while a control moves, and follow when it rests."""
+        return ()
 
     def autos(self, view: V) -> dict[str, str]:
         """What the parameters that are left out amount to, by the names of their controls."""
@@ -214,17 +218,26 @@ def live_answer(desk: Desk[V], question: Mapping[str, Any]) -> dict[str, Any]:
         "problems": [],
         "address": urlencode(desk.address(view)),
         "autos": desk.autos(view),
-        **_picture(desk, view, desk.panels(view), have),
+        **_picture(desk, view, desk.panels(view), have, waiting=desk.slow(view)),
     }
 
 
-def _picture(desk: Desk[V], view: V, panels: Panels, have: Mapping[str, str]) -> dict[str, Any]:
-    """What the panels show; one whose key the browser has is named only."""
+def _picture(
+    desk: Desk[V],
+    view: V,
+    panels: Panels,
+    have: Mapping[str, str],
+    waiting: Collection[str] = (),
+) -> dict[str, Any]:
+    """What the panels show; one whose key the browser has is named only, and so is one that waits
+    and was drawn before: its old key has the browser ask for it at rest."""
     return {
         "values": desk.values(view),
         "legend": desk.legend(view),
         "panels": [
-            {"id": panel_id, "key": key} if have.get(panel_id) == key else make().packed(key)
+            {"id": panel_id, "key": have[panel_id]}
+            if panel_id in have and (have[panel_id] == key or panel_id in waiting)
+            else make().packed(key)
             for panel_id, (key, make) in panels.items()
         ],
     }

@@ -14,6 +14,7 @@ PAGES = {
     "app.py": "Home",
     "pages/explore.py": "Explore",
     "pages/compare.py": "Compare",
+    "pages/attention.py": "Attention",
     "pages/catalog.py": "Catalog",
     "pages/context_extension.py": "Context extension",
 }

@@ -70,6 +70,7 @@ _DESKS = {
     "context_extension": "posviz.ui.context_extension.board",
     "explore": "posviz.ui.results_board.explore",
     "compare": "posviz.ui.results_board.compare",
+    "attention": "posviz.ui.attention.desk",
 }
 """Page to the module whose DESK answers for it, read when the first question comes: the server
 listens before the parts of the pages are imported, and nobody asks before a page was shown."""

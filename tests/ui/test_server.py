@@ -1,16 +1,23 @@
 """The route that answers a moving control, asked over HTTP without a browser or a session."""
 
+import asyncio
 import json
 import re
 import struct
+import sys
+import threading
+import types
 import urllib.error
 import urllib.request
 
 import numpy as np
 import pytest
 from local_server import running
+from starlette.requests import Request
 
 import posviz
+from posviz.parameters import ParameterError
+from posviz.ui import exchange, server
 
 ROUTE = "/posviz/context_extension"
 QUESTION = {
@@ -126,6 +133,11 @@ def test_the_answer_does_not_depend_on_what_was_asked_before(client):
         ({"seq": True}, "seq must be a whole number"),
         ({"seq": float("inf")}, "Infinity is no number of JSON"),
         ({"controls_key": [1]}, "controls_key must be text"),
+        ({"board": 5}, "board must be text"),
+        ({"board": "b" * 65}, "board must be text of at most 64 characters"),
+        ({"zoom": None}, "zoom must be an object of ranges, got None"),
+        ({"zoom": [[1, 2]]}, "zoom must be an object"),
+        ({"zoom": {"\ud800": [1, 2]}}, "zoom must have names without half characters"),
     ],
 )
 def test_a_question_of_the_wrong_shape_is_refused_by_name(client, changed, sentence):
@@ -149,3 +161,199 @@ def test_a_number_beyond_floating_point_is_refused(client):
         400,
         "This question cannot be answered: values.base must be a finite number.",
     )
+
+
+FORGED = [
+    ("wide", "got 'wide'"),
+    (None, "got None"),
+    ({}, "got {}"),
+    ([1], "got [1]"),
+    ([1, 2, 3], "got [1, 2, 3]"),
+    ([1, "2"], "got [1, '2']"),
+    ([False, True], "got [False, True]"),
+    ([2, 1], "got [2, 1]"),
+    ([3.5, 3.5], "got [3.5, 3.5]"),
+    ([2**53, 2**53 + 1], "got [9007199254740992, 9007199254740993]"),
+]
+RANGE = "zoom of 'wavelengths' must be two finite numbers, the smaller one first, "
+
+
+@pytest.mark.parametrize(("ends", "got"), [*FORGED, ([0, 10**400], "got [0, 1")])
+def test_a_zoom_that_is_no_range_is_refused_in_words(client, ends, got):
+    status, text = client({**QUESTION, "zoom": {"wavelengths": ends}})
+    assert status == 400
+    assert text.decode().startswith(f"This question cannot be answered: {RANGE}{got}")
+
+
+def test_a_page_without_finer_points_answers_a_zoom_as_it_answers_without(client):
+    zoomed = client({**QUESTION, "zoom": {"wavelengths": [-3, 5.5], "gone": [0, 1]}})
+    assert zoomed == client(QUESTION)
+
+
+class Notes(exchange.Desk):
+    """A page that writes down what is worked out, and waits in between where it is told to."""
+
+    route = "posviz/notes"
+
+    def __init__(self):
+        self.worked = []
+        self.began = threading.Semaphore(0)
+        self.go_on = threading.Event()
+
+    def reset(self, view):
+        return {"x": 0.0}
+
+    def take(self, view, sent):
+        if sent.get("x", 0) < 0:
+            raise ParameterError("x must be at least 0.")
+        return {"x": sent.get("x", view["x"])}
+
+    def zoomed(self, view, zoom):
+        return {**view, "zoom": zoom} if zoom else view
+
+    def values(self, view):
+        return {"x": view["x"]}
+
+    def question(self, view):
+        return {"source": "", "layer": ""}
+
+    def opened(self, question):
+        return {"x": 0.0}
+
+    def panels(self, view):
+        self.began.release()
+        assert self.go_on.wait(20)
+        self.worked.append(view)
+        return {}
+
+    def nothing(self, view):
+        return {}
+
+    identity = address = legend = controls = texts = standing = nothing
+
+
+def answered(session, request):
+    desk = Notes()
+    desk.go_on.set()
+    return exchange.answer(desk, session, request)
+
+
+def test_a_session_keeps_the_zoom_until_a_request_comes_without():
+    session = exchange.Session({"x": 0.0})
+    request = {"seq": 1, "values": {"x": 2.0}, "zoom": {"a": [1, 10.5]}}
+    assert answered(session, request)["zoom"] == {"a": (1.0, 10.5)}
+    assert session.view == {"x": 2.0, "zoom": {"a": (1.0, 10.5)}}
+    assert answered(session, request)["zoom"] == {"a": (1.0, 10.5)}
+    assert "zoom" not in answered(session, {"seq": 2, "values": {"x": 2.0}})
+    assert session.view == {"x": 2.0}
+
+
+def test_a_reset_and_a_view_of_the_page_forget_the_zoom():
+    session = exchange.Session({"x": 0.0})
+    zoom = {"a": [1, 10.5]}
+    answered(session, {"seq": 1, "zoom": zoom})
+    assert "zoom" not in answered(session, {"seq": 2, "zoom": zoom, "action": "reset"})
+    answered(session, {"seq": 3, "zoom": zoom})
+    session.open({"x": 1.0})
+    assert "zoom" not in answered(session, None)
+
+
+@pytest.mark.parametrize(("ends", "got"), FORGED)
+def test_a_session_refuses_a_forged_zoom_in_words_and_keeps_its_view(ends, got):
+    session = exchange.Session({"x": 5.0})
+    reply = answered(session, {"seq": 1, "values": {"x": 2.0}, "zoom": {"wavelengths": ends}})
+    assert [one["text"] for one in reply["problems"]] == [
+        f"{RANGE}{got}. The plots still show the settings before."
+    ]
+    assert session.view == {"x": 5.0}
+
+
+@pytest.mark.parametrize("zoom", [None, 3, "a", [], [["a", [1, 2]]]])
+def test_a_session_refuses_a_zoom_that_is_no_object(zoom):
+    session = exchange.Session({"x": 5.0})
+    (problem,) = answered(session, {"seq": 1, "zoom": zoom})["problems"]
+    assert problem["text"].startswith("zoom must be an object of ranges, got ")
+
+
+@pytest.fixture
+def desk(monkeypatch):
+    """A page of this process, whose route is asked without a server."""
+    page = types.ModuleType("notes_page")
+    page.DESK = Notes()
+    monkeypatch.setitem(sys.modules, "notes_page", page)
+    monkeypatch.setitem(server._DESKS, "notes", "notes_page")
+    monkeypatch.setattr(server, "_slots", asyncio.Semaphore(server.MOST_AT_ONCE))
+    monkeypatch.setattr(server, "_newest", server.Newest())
+    return page.DESK
+
+
+async def ask(x, **more):
+    """The status of the answer to one question, as the route gives it."""
+    body = json.dumps({"source": "", "values": {"x": x}, **more}).encode()
+
+    async def receive():
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    scope = {"type": "http", "method": "POST", "path_params": {"page": "notes"}, "headers": []}
+    return (await server._asked(Request(scope, receive))).status_code
+
+
+async def while_busy(desk, *questions):
+    """The status of each question, asked in this order while all slots are taken."""
+    busy = [asyncio.create_task(ask(0)) for _ in range(server.MOST_AT_ONCE)]
+    for _ in busy:
+        await asyncio.to_thread(desk.began.acquire)
+    asked = []
+    for question in questions:
+        asked.append(asyncio.create_task(question))
+        await asyncio.sleep(0)
+    await asyncio.sleep(0.1)
+    desk.go_on.set()
+    assert await asyncio.gather(*busy) == [200] * server.MOST_AT_ONCE
+    statuses = await asyncio.gather(*asked)
+    return statuses, sorted(view["x"] for view in desk.worked if view["x"])
+
+
+def test_of_the_questions_that_a_board_asks_while_slots_are_busy_the_newest_is_worked_out(desk):
+    questions = [ask(n, seq=n, board="one") for n in range(1, 6)]
+    other = ask(20, seq=1, board="two")
+    statuses, worked = asyncio.run(while_busy(desk, *questions[:3], other, *questions[3:]))
+    assert statuses == [204, 204, 204, 200, 204, 200]
+    assert worked == [5, 20]
+
+
+def test_a_question_that_was_overtaken_on_its_way_is_not_worked_out(desk):
+    questions = [ask(n, seq=n, board="one") for n in (5, 3)]
+    assert asyncio.run(while_busy(desk, *questions)) == ([200, 204], [5])
+
+
+def test_of_five_questions_at_once_the_running_ones_and_the_newest_are_worked_out(desk):
+    async def five():
+        first = [asyncio.create_task(ask(n, seq=n, board="one")) for n in (1, 2)]
+        for _ in first:
+            await asyncio.to_thread(desk.began.acquire)
+        others = [asyncio.create_task(ask(10, board="two")) for _ in range(2)]
+        for _ in others:
+            await asyncio.to_thread(desk.began.acquire)
+        rest = [asyncio.create_task(ask(n, seq=n, board="one")) for n in (3, 4, 5)]
+        await asyncio.sleep(0.1)
+        desk.go_on.set()
+        return await asyncio.gather(*first, *others, *rest)
+
+    assert asyncio.run(five()) == [200, 200, 200, 200, 204, 204, 200]
+    assert sorted(view["x"] for view in desk.worked) == [1, 2, 5, 10, 10]
+
+
+def test_questions_without_a_board_are_all_worked_out(desk):
+    questions = [ask(n, seq=n) for n in (1, 2, 3)]
+    assert asyncio.run(while_busy(desk, *questions)) == ([200] * 3, [1, 2, 3])
+
+
+def test_the_numbers_of_few_boards_are_kept_and_of_those_that_asked_last():
+    newest = server.Newest(most=2)
+    for board, number in (("a", 5), ("b", 5), ("a", 4), ("c", 5)):
+        newest.note({"board": board, "seq": number})
+    assert newest.overtakes({"board": "a", "seq": 4})
+    assert not newest.overtakes({"board": "a", "seq": 5})
+    assert not newest.overtakes({"board": "b", "seq": 4})
+    assert newest.overtakes({"board": "c", "seq": 4})

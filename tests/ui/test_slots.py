@@ -94,14 +94,13 @@ def test_only_encodings_that_fit_are_offered_and_the_others_say_why_they_are_not
 def test_an_unknown_encoding_is_told_the_closest_of_those_that_fit():
     view = first({"a": "alibi"})
     assert refused(view, {"c": "alibii"}) == "There is no encoding 'alibii'; closest: alibi."
-    # The closest of all would be nope, which does not fit.
-    assert refused(view, {"c": "nopee"}) == "There is no encoding 'nopee'; closest: rope, p_rope."
+    assert "nope" not in refused(view, {"c": "nopee"}).partition("closest")[2]
     assert refused(view, {"c": 7}) == "An encoding's id must be text; got 7."
     assert refused(view, {"c": None}) == "An encoding's id must be text; got None."
 
 
 def test_the_slot_that_must_be_filled_is_not_emptied_and_the_others_are():
-    view = first({slot: "alibi" for slot in "abcdef"})
+    view = first(dict.fromkeys("abcdef", "alibi"))
     assert refused(view, {"a": "off"}) == "Slot A must hold an encoding; got 'off'."
     taken = take_slots(view.values, SLOTS, dict.fromkeys("bcdef", "off"))
     assert list(SlottedView(SLOTS, taken).specs) == ["a"]
@@ -119,11 +118,12 @@ def test_another_encoding_keeps_the_values_that_both_declare_alike():
 
 
 def test_a_value_of_the_old_encoding_is_not_taken_for_another_parameter_of_the_same_name():
-    heads = {one.name: one for one in posviz.get("t5").declarations()}["heads"]
-    assert heads not in posviz.get("fire").declarations()
-    values = take_slots(first({"a": "t5"}).values, SLOTS, {"a.heads": 3})
-    taken = take_slots(values, SLOTS, {"a": "fire", "a.heads": 3})
-    assert taken["a.heads"] == posviz.parse("fire").heads
+    # Both have heads, of other defaults: 8 and 12.
+    values = take_slots(first({"a": "alibi"}).values, SLOTS, {"a.heads": 3})
+    taken = take_slots(values, SLOTS, {"a": "tisa", "a.heads": 3})
+    assert taken["a.heads"] == 12
+    # Once it stands there, its own value is taken.
+    assert take_slots(taken, SLOTS, {"a": "tisa", "a.heads": 3})["a.heads"] == 3
 
 
 def test_an_implementation_sets_its_switches_and_wins_over_values_sent_beside_it():
@@ -182,7 +182,7 @@ def test_every_slot_has_a_group_and_the_page_says_what_changes_nothing():
 def test_an_address_holds_what_differs_and_restores_six_slots():
     view = first({"a": "alibi", "b": "rope"})
     assert write_address(PAGE, view) == {}
-    sent = {slot: "kerple_log" for slot in "cde"} | {"f": "xpos", "f.scale_base": 256.0}
+    sent = dict.fromkeys("cde", "kerple_log") | {"f": "xpos", "f.scale_base": 256.0}
     view = changed(view, sent | {"b.base": 500.0, "length": 1 << 22})
     address = write_address(PAGE, view)
     assert address == {

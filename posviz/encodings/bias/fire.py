@@ -63,6 +63,7 @@ class Fire(LearnedParts, CountedDistanceBias):
     )
     # The hidden layer has a number per query, key and unit.
     most_positions: ClassVar[int] = 512
+    longest_row: ClassVar[int] = 1 << 15
     snippet: ClassVar[str] = """
 import numpy as np
 positions = np.arange(16.0)

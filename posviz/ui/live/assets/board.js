@@ -155,6 +155,7 @@ class Board {
       this.zoomSaid = JSON.stringify(header.zoom || {}); // what Python took over; here nothing is zoomed yet
       this.hover = null;
       this.requests.drop();
+      this.fetching?.abort(); // it asks for values that are void
       this.stopPlay();
     } else {
       for (const name of Object.keys(this.values)) if (!(name in sent)) delete this.values[name];

@@ -1,0 +1,230 @@
+"""What the panels measure, kept for as long as nothing that it depends on changes.
+
+Everything is keyed by a link and plain numbers, so that a control pays only for the encodings that
+it changes. Whole rows of a context are thinned before they are kept.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from posviz import measures
+from posviz.catalog import parse
+from posviz.figures.attention.decay import ScoreCurve
+from posviz.figures.attention.receptive import Stack
+from posviz.figures.attention.thinned import thinned
+from posviz.measures import Content, ContextCurves, HeadProfiles, WeightWindow
+from posviz.parameters import ParameterError
+
+_KEPT = 128
+CURVES_TO = 65536
+"""Curves against context length go this far at least: a shorter context moves along them."""
+_SPREAD_POINTS = 160
+_DRAWS = 200
+STACKED_CONTEXT = 4096
+"""Tokens of the context whose weights are stacked: with k layers the row is k times as long."""
+_BASES = 160
+LONGEST_FOR_BASES = 1 << 17
+"""Tokens; a scan of bases walks through every distance for each of them."""
+
+Frozen = tuple[tuple[str, Any], ...]
+"""Named values that can be a key."""
+
+
+def content_key(content: Content) -> Frozen:
+    """A model of the content as a key; what does not matter for its kind is left out."""
+    values = content.model_dump()
+    if content.content in ("equal", "same"):
+        values |= {"sigma": 1.0, "seed": 0}
+    return tuple(values.items())
+
+
+def _content(key: Frozen) -> Content:
+    return Content(**dict(key))
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def by_length(link: str, longest: int, content: Frozen, head: int) -> ContextCurves:
+    """Entropy, reach, needle and first token at lengths up to the longest."""
+    spec = parse(link)
+    lengths = measures.context_lengths(min(longest, measures.longest_row(spec)))
+    return measures.context_curves(spec, lengths, content=_content(content), head=head)
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def resolution(
+    link: str, longest: int, content: Frozen, head: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Lengths and attention resolution."""
+    spec = parse(link)
+    lengths = measures.context_lengths(min(longest, measures.longest_row(spec)))
+    found = measures.resolution_curve(spec, lengths, content=_content(content), head=head)
+    return found.lengths, found.resolution
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def weights(
+    link: str,
+    length: int,
+    content: Frozen,
+    head: int,
+    keep: int,
+    within: tuple[float, float] | None,
+) -> tuple[tuple[np.ndarray, np.ndarray], float]:
+    """Thinned weights against distance, and the half-life."""
+    profile = measures.weight_profile(parse(link), length, content=_content(content), head=head)
+    return thinned(profile.weights, within=within, keep=keep), profile.half_life
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def equal_scores(
+    link: str,
+    length: int,
+    match: float,
+    head: int,
+    keep: int,
+    within: tuple[float, float] | None,
+) -> tuple[ScoreCurve, int | None]:
+    """(a) The score of equal q and k with its bound, and the first distance below zero."""
+    spec = parse(link)
+    row = measures.logit_row(spec, length)
+    scores = np.asarray(measures.equal_scores(spec, length=length, match=match, head=head, row=row))
+    below = scores < 0
+    first = int(np.argmax(below)) if below.any() else None
+    x, y = thinned(scores, within=within, keep=keep)
+    return ScoreCurve(x, y, bound=_bound(row, length, match)), first
+
+
+def _bound(row: Any, length: int, match: float) -> tuple[np.ndarray, np.ndarray] | None:
+    """RoFormer's relative bound, scaled to meet the score's size: for plain rotations only."""
+    if row.inv_freq is None or row.log_kept is not None or row.seen is not None:
+        return None
+    at = _spaced(length)
+    bound = measures.decay_bound(at, row.inv_freq)
+    return at.astype(np.int32), np.asarray(bound)
+
+
+def _spaced(length: int) -> np.ndarray:
+    spaced = np.geomspace(1, max(1, length - 1), _SPREAD_POINTS).round()
+    return np.unique(spaced[spaced < length])
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def independent_scores(link: str, length: int, sigma: float, seed: int, head: int) -> ScoreCurve:
+    """(b) Mean and spread of independent q and k, with the first draws."""
+    at = _spaced(length)
+    found = measures.independent_scores(
+        parse(link), at, length=length, sigma=sigma, draws=_DRAWS, seed=seed, head=head
+    )
+    x = at
+    return ScoreCurve(
+        x,
+        found.mean,
+        band=(x, found.mean - found.spread, found.mean + found.spread),
+        examples=[(x, one) for one in found.examples],
+    )
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def given_scores(
+    link: str,
+    length: int,
+    pair: tuple[float, int, tuple[float, ...], tuple[float, ...]],
+    head: int,
+    keep: int,
+    within: tuple[float, float] | None,
+) -> ScoreCurve | str:
+    """(c) The score of one query and key: correlation, seed, typed numbers of each.
+
+    A sentence where the encoding has no such thing.
+    """
+    spec = parse(link)
+    size = measures.logit_row(spec, 1).head_dim or measures.HEAD_DIM
+    correlation, seed, typed_query, typed_key = pair
+    query, key = measures.correlated_pair(size, correlation, seed)
+    query = np.resize(typed_query, size) if typed_query else query
+    key = np.resize(typed_key, size) if typed_key else key
+    try:
+        scores = measures.given_scores(spec, query, key, length=length, head=head)
+    except ParameterError as error:
+        return str(error)
+    return ScoreCurve(*thinned(np.asarray(scores), within=within, keep=keep))
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def heads(link: str, length: int, content: Frozen) -> HeadProfiles:
+    """Weights of every head."""
+    return measures.head_profiles(parse(link), length, content=_content(content))
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def window(link: str, place: int, size: int, content: Frozen, head: int) -> WeightWindow:
+    """A window of the matrix around a place."""
+    return measures.weight_window(
+        parse(link), place, window=size, content=_content(content), head=head
+    )
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def stack(link: str, length: int, layers: int, content: Frozen, head: int) -> Stack:
+    """Reach of up to so many stacked layers."""
+    counts = np.unique(np.geomspace(1, layers, 6).round().astype(int))
+    found = measures.receptive_field(
+        parse(link),
+        min(length, STACKED_CONTEXT),
+        layers=counts.tolist(),
+        content=_content(content),
+        head=head,
+    )
+    return Stack(counts.astype(float), np.asarray(found.reach), np.asarray(found.half_reach))
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def bases(length: int, head_dim: int, base: float) -> measures.BaseSearch:
+    """Bases around one, and how far each holds."""
+    return measures.valid_bases(
+        length, head_dim=head_dim, low=max(2.0, base / 30), high=base * 30, count=_BASES
+    )
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def has_stages(link: str, length: int) -> bool:
+    """Whether there is a rotation or a bias whose stages can be rounded."""
+    row = measures.logit_row(parse(link), length)
+    rotates = row.inv_freq is not None and row.seen is None
+    return rotates or (row.bias is not None and not row.varies)
+
+
+Stages = tuple[tuple[str, np.ndarray, np.ndarray], ...]
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def precision(link: str, length: int, dtype: str, head: int) -> tuple[Stages, tuple[str, ...], str]:
+    """Errors of every stage that an encoding has, the verdicts, and what the errors are of."""
+    row = measures.logit_row(parse(link), length)
+    lenses: Mapping[str, Any]
+    if row.inv_freq is not None and row.seen is None:
+        lenses = {
+            stage: measures.precision_lens(row.inv_freq, length=length, stage=stage, dtype=dtype)
+            for stage in ("positions", "inv_freq", "angles", "tables")
+        }
+        errors = [(name, one.distances, one.score_errors) for name, one in lenses.items()]
+        unit = "score, 1 at distance 0"
+    elif row.bias is not None and not row.varies:
+        bias, chosen = row.bias, min(head, row.heads - 1)
+        lenses = {
+            stage: measures.bias_precision(
+                lambda at: np.asarray(bias(at))[chosen], length=length, stage=stage, dtype=dtype
+            )
+            for stage in ("positions", "bias", "logits")
+        }
+        errors = [(name, one.distances, one.logit_errors) for name, one in lenses.items()]
+        unit = "logit"
+    else:
+        return (), (), ""
+    said = tuple(f"{name}: {one.verdict}. {one.reason}" for name, one in lenses.items())
+    return tuple(errors), said, unit

@@ -1,0 +1,105 @@
+"""Panels of one encoding: its heads, a window of its matrix, its bases, and the precision lens."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+from posviz.catalog import link
+from posviz.encodings.base import Encoding
+from posviz.encodings.bias import BiasEncoding
+from posviz.encodings.rotary import RotaryEncoding
+from posviz.figures import attention
+from posviz.measures import WeightWindow
+from posviz.ui.attention import curves
+from posviz.ui.attention.view import View
+from posviz.ui.exchange import Panels, key_of
+from posviz.ui.panel import Panel
+
+
+def lead_panels(view: View) -> Panels:
+    """The panels that the chosen encoding has."""
+    at, item = view.reading, view.lead
+    content = curves.content_key(view.content)
+    text, length = link(item.spec), item.within(view.reading.length)
+    found: dict[str, tuple[object, Callable[[View], Panel]]] = {}
+    if has_heads(item.spec):
+        found["heads"] = ((text, length, content), heads)
+    place = (text, at.place, at.window, view.content.content == "same", at.match, at.head)
+    found |= {"matrix": (place, matrix), "key_share": (place, key_share)}
+    found["query_entropy"] = (place, query_entropy)
+    if curves.has_stages(text, length):
+        found["precision"] = ((text, length, at.precision, at.head), precision)
+    if isinstance(item.spec, RotaryEncoding):
+        found["bases"] = ((item.spec.rotary_dim, item.spec.base, at.length), bases)
+    return {
+        name: (key_of((name, item.label, key)), functools.partial(make, view))
+        for name, (key, make) in found.items()
+    }
+
+
+def has_heads(spec: Encoding) -> bool:
+    """Whether heads differ from each other."""
+    return isinstance(spec, BiasEncoding) and spec.heads > 1
+
+
+def heads(view: View) -> Panel:
+    item = view.lead
+    length = item.within(view.reading.length)
+    measure = curves.heads(link(item.spec), length, curves.content_key(view.content))
+    count = len(measure.weights)
+    notes = [item.label, f"{count} heads, context of {length:,} tokens"]
+    figure = attention.head_weights.build(measure, label=item.label, slot=item.color)
+    return Panel("heads", attention.head_weights, None, figure, {}, notes)
+
+
+def _window(view: View) -> WeightWindow:
+    at = view.reading
+    content = curves.content_key(view.content)
+    return curves.window(link(view.lead.spec), at.place, at.window, content, at.head)
+
+
+def matrix(view: View) -> Panel:
+    measure, item = _window(view), view.lead
+    notes = [f"{item.label}: queries {measure.queries[0]:,.0f} to {measure.queries[-1]:,.0f}"]
+    if measure.step > 1:
+        notes.append(f"each row stands for {measure.step} queries: it shows the last of them")
+    figure = attention.weight_matrix.build(measure, label=item.label)
+    return Panel("matrix", attention.weight_matrix, None, figure, {}, notes)
+
+
+def key_share(view: View) -> Panel:
+    item = view.lead
+    figure = attention.key_share.build(_window(view), label=item.label, slot=item.color)
+    return Panel("key_share", attention.key_share, None, figure, {}, [item.label])
+
+
+def query_entropy(view: View) -> Panel:
+    item = view.lead
+    figure = attention.query_entropy.build(_window(view), label=item.label, slot=item.color)
+    return Panel("query_entropy", attention.query_entropy, None, figure, {}, [item.label])
+
+
+def precision(view: View) -> Panel:
+    at, item = view.reading, view.lead
+    length = item.within(at.length)
+    stages, said, unit = curves.precision(link(item.spec), length, at.precision, at.head)
+    figure = attention.precision.build(stages, length=length, unit=unit)
+    notes = [f"{item.label} in {at.precision} at {length:,} tokens", *said]
+    return Panel("precision", attention.precision, None, figure, {}, notes)
+
+
+def bases(view: View) -> Panel:
+    spec = view.lead.spec
+    assert isinstance(spec, RotaryEncoding)
+    length = min(view.reading.length, curves.LONGEST_FOR_BASES)
+    search = curves.bases(length, spec.rotary_dim, spec.base)
+    shown = [f"{low:,.0f} to {high:,.0f}" for low, high in search.islands[:4]]
+    holding = "; ".join(shown) if shown else "none of those shown"
+    notes = [
+        f"{spec.rotary_dim} dimensions, unscaled; bases that hold to {length:,} tokens: {holding}"
+    ]
+    if length < view.reading.length:
+        notes.append(f"looked at up to {length:,} tokens only")
+    figure = attention.bases.build(search, current=spec.base)
+    return Panel("bases", attention.bases, None, figure, {}, notes)

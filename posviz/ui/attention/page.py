@@ -1,0 +1,33 @@
+"""The page: what it answers, the board, and where each encoding comes from."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from posviz.ui.attention.desk import DESK
+from posviz.ui.attention.view import View
+from posviz.ui.slots.page import board, session_of
+
+STATE = "attention"
+
+
+def show() -> None:
+    """Draw the page."""
+    session_of(DESK, STATE)
+    st.title("Attention")
+    st.caption(
+        "What positions do to attention, from 8 to 4,194,304 tokens: how the score falls with "
+        "distance, how far a head sees, how its entropy grows, where it breaks past the trained "
+        "window, and what a temperature repairs. The content is a model that you choose."
+    )
+    board(DESK, STATE, above=_above, below=_below)
+
+
+def _above(view: View) -> None:
+    """Nothing stands above the board: what there is to choose is in it."""
+
+
+def _below(view: View) -> None:
+    """Where each of them comes from, and the pages that go deeper."""
+    for item in view.shown:
+        st.caption(f"{item.label}: {item.spec.sources[0].text}")

@@ -1,0 +1,291 @@
+"""From a view to the panels of the board: which figure, from which measure, keyed by its inputs."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from posviz.catalog import link
+from posviz.figures import Series, attention
+from posviz.figures.attention.decay import ScoreCurve
+from posviz.figures.attention.head_weights import MOST_HEADS
+from posviz.ui.attention import curves
+from posviz.ui.attention.lead_panels import lead_panels
+from posviz.ui.attention.view import Shown, View
+from posviz.ui.exchange import Panels, key_of
+from posviz.ui.panel import Panel
+
+__all__ = ["MOST_HEADS", "panels"]
+
+Make = Callable[[View], Panel]
+
+
+def panels(view: View) -> Panels:
+    """Every panel of the view: first those that all encodings share, then those of one."""
+    at = view.reading
+    content = curves.content_key(view.content)
+    links = [(item.label, link(item.spec)) for item in view.shown]
+    zoomed = {name: view.zooms.get(name) for name in ("decay", "weights")}
+    rows = (links, at.length, at.trained, at.head, at.distance)
+    by_length = (links, longest(view), at.trained, content, at.head)
+    question = (at.question, at.match, at.sigma, at.seed, at.correlation)
+    typed = (at.typed_query, at.typed_key)
+    found: dict[str, tuple[object, Make]] = {
+        "decay": ((rows, question, typed, zoomed["decay"]), decay),
+        "weights": ((rows, content, zoomed["weights"]), weights),
+        "entropy": (by_length, entropy),
+        "reach": (by_length, reach),
+        "needle": (by_length, needle),
+        "first_token": (by_length, first_token),
+        "resolution": (by_length, resolution),
+        "receptive": ((links, at.length, at.layers, content, at.head), receptive),
+    }
+    made: dict[str, tuple[str, Callable[[], Panel]]] = {
+        name: (key_of((name, key)), functools.partial(make, view))
+        for name, (key, make) in found.items()
+    }
+    return {**made, **lead_panels(view)}
+
+
+def longest(view: View) -> int:
+    """How far curves against context length go."""
+    return max(view.reading.length, view.reading.trained, curves.CURVES_TO)
+
+
+def by_distance(x: Any, values: Any) -> dict[str, Any]:
+    return {"index": "distance", "x": np.asarray(x), "values": np.asarray(values, dtype=float)}
+
+
+def decay(view: View) -> Panel:
+    at = view.reading
+    series: list[Series[ScoreCurve]] = []
+    notes: list[str] = []
+    for item in view.shown:
+        found = _scores(view, item, notes)
+        if found is not None:
+            series.append(Series(item.label, item.color, found))
+    if not series:
+        empty = np.zeros(1)
+        series = [Series("nothing to draw", None, ScoreCurve(empty + 1, empty * np.nan))]
+    first = series[0].measure
+    figure = attention.decay.build(
+        series, length=at.length, trained=at.trained, match=max(at.match, at.sigma)
+    )
+    slots = {
+        "score": by_distance(first.distances, first.scores),
+        "distance": by_distance(first.distances, first.distances),
+    }
+    return Panel(
+        "decay",
+        attention.decay,
+        "distance",
+        figure,
+        slots,
+        [*notes, *shorter(view, at.length)],
+        lead=series[0].label if len(series) > 1 else "",
+        title=f"Score against distance: {_QUESTIONS[at.question]}",
+        zooms=True,
+    )
+
+
+_QUESTIONS = {
+    "equal": "query and key are equal",
+    "independent": "query and key are independent",
+    "given": "one query and one key",
+}
+
+
+def _scores(view: View, item: Shown, notes: list[str]) -> ScoreCurve | None:
+    """The curve of one encoding for the question asked; what there is to say goes to notes."""
+    at, text = view.reading, link(item.spec)
+    length, within = item.within(at.length), view.zooms.get("decay")
+    if at.question == "independent":
+        return curves.independent_scores(text, length, at.sigma, at.seed, at.head)
+    if at.question == "given":
+        pair = (at.correlation, at.seed, at.typed_query, at.typed_key)
+        found = curves.given_scores(text, length, pair, at.head, at.distance, within)
+        if isinstance(found, ScoreCurve):
+            return found
+        notes.append(found)
+        return None
+    curve, first = curves.equal_scores(text, length, at.match, at.head, at.distance, within)
+    said = "never negative" if first is None else f"first negative at {first:,}"
+    notes.append(f"{item.label}: {said}")
+    return curve
+
+
+def weights(view: View) -> Panel:
+    at, content = view.reading, curves.content_key(view.content)
+    series, notes = [], []
+    for item in view.shown:
+        curve, half = curves.weights(
+            link(item.spec),
+            item.within(at.length),
+            content,
+            at.head,
+            at.distance,
+            view.zooms.get("weights"),
+        )
+        series.append(Series(item.label, item.color, curve))
+        falls = f"half-life {half:,.5g} tokens" if np.isfinite(half) else "never falls by half"
+        notes.append(f"{item.label}: {falls}")
+    figure = attention.weights.build(series, length=at.length, trained=at.trained)
+    x, y = series[0].measure
+    slots = {"weight": by_distance(x, y), "distance": by_distance(x, x)}
+    return Panel(
+        "weights",
+        attention.weights,
+        "distance",
+        figure,
+        slots,
+        [*notes, *shorter(view, at.length)],
+        lead=_lead(view),
+        zooms=True,
+    )
+
+
+def _lead(view: View) -> str:
+    """Whose numbers stand in the formulas, where there are several encodings."""
+    return view.shown[0].label if len(view.shown) > 1 else ""
+
+
+def shorter(view: View, length: int) -> list[str]:
+    """A note for every encoding that cannot give a context of this length."""
+    return [
+        f"{item.label}: drawn to {item.within(length):,} tokens, the longest context that is "
+        "worked out for it"
+        for item in view.shown
+        if item.within(length) < length
+    ]
+
+
+def _by_length(view: View) -> list[Series[Any]]:
+    content = curves.content_key(view.content)
+    return [
+        Series(
+            item.label,
+            item.color,
+            curves.by_length(
+                link(item.spec), item.within(longest(view)), content, view.reading.head
+            ),
+        )
+        for item in view.shown
+    ]
+
+
+def _length_panel(
+    view: View, name: str, words: Any, slots: Mapping[str, str], notes: list[str]
+) -> Panel:
+    series = _by_length(view)
+    first = series[0].measure
+    numbers = {
+        slot: {"index": "length", "x": first.lengths, "values": getattr(first, attribute)}
+        for slot, attribute in slots.items()
+    }
+    numbers["length"] = {"index": "length", "x": first.lengths, "values": first.lengths}
+    return Panel(
+        name,
+        words,
+        "length",
+        words.build(series, trained=view.reading.trained),
+        numbers,
+        [*notes, *shorter(view, longest(view))],
+        lead=_lead(view),
+    )
+
+
+def entropy(view: View) -> Panel:
+    panel = _length_panel(view, "entropy", attention.entropy, {"entropy": "entropy"}, [])
+    first = _by_length(view)[0].measure
+    tokens = {"index": "length", "x": first.lengths, "values": np.exp(first.entropy)}
+    notes = [*_content_notes(view), *panel.notes]
+    return Panel(
+        panel.id,
+        panel.words,
+        panel.cursor,
+        panel.figure,
+        {**panel.slots, "tokens": tokens},
+        notes,
+        lead=panel.lead,
+    )
+
+
+def _content_notes(view: View) -> list[str]:
+    content = view.content
+    if content.content == "gaussian":
+        return [f"one draw with seed {content.seed}; σ²/2 = {content.sigma**2 / 2:.4g}"]
+    return []
+
+
+def reach(view: View) -> Panel:
+    return _length_panel(view, "reach", attention.reach, {"reach": "reach"}, [])
+
+
+def needle(view: View) -> Panel:
+    content = view.content
+    turned = "turned by the rotation" if content.needle_turns else "not turned"
+    notes = [f"g = {content.match:g} at depth {content.depth:g}, {turned}"]
+    slots = {"needle": "needle"}
+    return _length_panel(view, "needle", attention.needle_share, slots, notes)
+
+
+def first_token(view: View) -> Panel:
+    slots = {"first": "first_weight", "concentration": "concentration"}
+    return _length_panel(view, "first_token", attention.first_token, slots, [])
+
+
+def resolution(view: View) -> Panel:
+    content = curves.content_key(view.content)
+    series = [
+        Series(
+            item.label,
+            item.color,
+            curves.resolution(
+                link(item.spec), item.within(longest(view)), content, view.reading.head
+            ),
+        )
+        for item in view.shown
+    ]
+    x, y = series[0].measure
+    return Panel(
+        "resolution",
+        attention.resolution,
+        "length",
+        attention.resolution.build(series, trained=view.reading.trained),
+        {
+            "resolution": {"index": "length", "x": x, "values": y},
+            "length": {"index": "length", "x": x, "values": x},
+        },
+        shorter(view, longest(view)),
+        lead=_lead(view),
+    )
+
+
+def receptive(view: View) -> Panel:
+    at, content = view.reading, curves.content_key(view.content)
+    series = [
+        Series(
+            item.label,
+            item.color,
+            curves.stack(link(item.spec), item.within(at.length), at.layers, content, at.head),
+        )
+        for item in view.shown
+    ]
+    first = series[0].measure
+    slots = {
+        "reach": {"index": "layers", "x": first.layers, "values": first.reach},
+        "layers": {"index": "layers", "x": first.layers, "values": first.layers},
+    }
+    context = min(at.length, curves.STACKED_CONTEXT)
+    return Panel(
+        "receptive",
+        attention.receptive,
+        "layers",
+        attention.receptive.build(series),
+        slots,
+        [f"the weights of one layer are those of a context of {context:,} tokens"],
+        lead=_lead(view),
+    )

@@ -1,0 +1,54 @@
+"""Code that reproduces what is shown, as texts of the board."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from posviz.catalog import link
+from posviz.measures import Content
+from posviz.ui.attention.view import View
+
+
+def texts(view: View) -> list[dict[str, Any]]:
+    """The calls that give the numbers of the plots, and the link of every encoding."""
+    group = "Code"
+    blocks = [_block("python", group, "posviz", code(view))]
+    links = "\n".join(link(item.spec) for item in view.shown)
+    return [*blocks, _block("links", group, "links", links)]
+
+
+def code(view: View) -> str:
+    """Python that prints the numbers behind the plots of the first encoding."""
+    at, spec = view.reading, view.shown[0].spec
+    default = Content()
+    given = {
+        name: value
+        for name, value in view.content.model_dump().items()
+        if value != getattr(default, name)
+    }
+    arguments = ", ".join(f"{name}={value!r}" for name, value in given.items())
+    head = f", head={at.head}" if at.head else ""
+    length = view.shown[0].within(at.length)
+    return (
+        "import posviz\n"
+        "from posviz import measures\n\n"
+        f'spec = posviz.parse("{link(spec)}")\n'
+        f"content = measures.Content({arguments})\n"
+        f"lengths = measures.context_lengths({length})\n"
+        f"curves = measures.context_curves(spec, lengths, content=content{head})\n"
+        "print(curves.entropy, curves.reach, curves.needle)\n"
+        f"profile = measures.weight_profile(spec, {length}, content=content{head})\n"
+        "print(profile.weights, profile.half_life)\n"
+        f"print(measures.equal_scores(spec, length={length}, match={at.match:g}{head}))\n"
+    )
+
+
+def _block(block_id: str, group: str, title: str, text: str) -> dict[str, Any]:
+    return {
+        "id": block_id,
+        "group": group,
+        "title": title,
+        "text": text.rstrip("\n"),
+        "notes": [],
+        "language": "python",
+    }
