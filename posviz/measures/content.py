@@ -20,6 +20,9 @@ from posviz.measures.wave_sum import wave_sum, waves_at
 from posviz.parameters import Parameter, parameter_error
 from posviz.results import Array, LogitRow
 
+_AHEAD = 1 << 17
+"""Distances whose score is worked out at a time: 1 MB."""
+
 Kind = Literal["equal", "gaussian", "same", "needle"]
 
 
@@ -76,7 +79,7 @@ class Content(BaseModel):
             help="Whether the rotation acts on the needle, whose logit then follows the score of "
             "equal content at its distance; off: it keeps its logit wherever it lies."
         ),
-    ] = True
+    ] = False
     seed: Annotated[
         int,
         Ge(0),
@@ -110,6 +113,7 @@ class Hay:
         """``head`` None leaves the bias out, which is what the heads share."""
         self.row, self.content, self.head = row, content, head
         self._rng = np.random.default_rng(content.seed)
+        self._ahead: tuple[int, int, Array | float] = (0, 0, 1.0)
 
     def __call__(self, first: int, end: int) -> Array:
         """(end - first,) logits at distances first … end-1; each asked for once, in order."""
@@ -118,6 +122,12 @@ class Hay:
         if self.row.bias is not None and self.head is not None:
             return logits + self.row.bias(distances)[self.head]
         return logits
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether every logit is 0."""
+        without_bias = self.row.bias is None or self.head is None
+        return without_bias and self.content.content != "same" and not self.content.is_drawn
 
     def _distances(self, first: int, end: int) -> Array:
         if self.row.inv_freq is None:
@@ -128,14 +138,21 @@ class Hay:
     def _content(self, first: int, end: int, distances: Array) -> Array:
         xp = array_namespace(distances)
         if self.content.content == "same":
-            size = self.content.match * content_factor(
-                self.row, alike(self.row, first, end - first)
-            )
+            size = self.content.match * content_factor(self.row, self._score(first, end))
             return size + xp.zeros_like(distances)
         if not self.content.is_drawn:
             return xp.zeros_like(distances)
         drawn = xp.asarray(self._rng.standard_normal(end - first), dtype=distances.dtype)
         return self.content.sigma * drawn * spread_factor(self.row, first, end - first)
+
+    def _score(self, first: int, end: int) -> Array | float:
+        """The score of equal content, worked out some way ahead: larger pieces cost less each."""
+        start, stop, score = self._ahead
+        if not start <= first < end <= stop:
+            start, stop = first, max(end, min(self.row.length, first + _AHEAD))
+            score = alike(self.row, start, stop - start)
+            self._ahead = (start, stop, score)
+        return score if isinstance(score, float) else score[first - start : end - start]
 
 
 def content_factor(row: LogitRow, score: Array | float) -> Array | float:

@@ -8,8 +8,8 @@ has more than one number per token.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 from posviz.encodings.base import Encoding
 from posviz.measures.content import Content, Hay, needle_logit
 from posviz.measures.lengths import at_least
-from posviz.measures.one_pass import one_pass, with_needle
-from posviz.measures.rows import logit_row, longest_row
+from posviz.measures.one_pass import Pass, flat_pass, one_pass, with_needle
+from posviz.measures.rows import logit_row, longest_row, rows_by_kind
 from posviz.measures.split_angle import Floats
 from posviz.parameters import ParameterError, sentence
 from posviz.results import LogitRow, frozen
@@ -39,7 +39,8 @@ class ContextCurves:
     half_reach : how many of the nearest keys hold half of it, tokens.
     first_weight : weight of the first token of the context.
     concentration : Σ w², what is left of the variance of independent values.
-    needle : weight of the needle in these keys, whatever the content.
+    needle : weight of the needle among these keys; where every key equals the query, none would
+        stand out, so it is that among keys of logit 0.
     """
 
     lengths: Floats
@@ -68,7 +69,7 @@ class WeightProfile:
     half_life: float
 
 
-def context_lengths(longest: int, most: int = 48, shortest: int = 8) -> np.ndarray:
+def context_lengths(longest: int, most: int = 40, shortest: int = 8) -> np.ndarray:
     """At most ``most`` whole lengths up to ``longest``, evenly spaced on a log axis."""
     first = min(shortest, longest)
     return np.unique(np.geomspace(first, longest, most).round().astype(np.int64))
@@ -95,13 +96,9 @@ def context_curves(
     content = content or Content()
     wanted = _checked(lengths)
     allowed = [length for length in wanted if length <= longest_row(spec)]
-    rows = {length: logit_row(spec, length) for length in allowed}
-    groups: dict[Hashable, list[int]] = {}
-    for length, row in rows.items():
-        groups.setdefault(row.kind, []).append(length)
     found: dict[int, tuple[float, ...]] = {}
-    for members in groups.values():
-        found.update(_through(rows, members, content, head))
+    for row, members in rows_by_kind(spec, allowed):
+        found.update(_through(row, members, content, head))
     table = np.array([found[length] for length in allowed]).reshape(len(allowed), 6)
     names = ("entropy", "reach", "half_reach", "first_weight", "concentration", "needle")
     columns = {name: frozen(np.ascontiguousarray(table[:, i])) for i, name in enumerate(names)}
@@ -163,18 +160,20 @@ def _seen(row: LogitRow, length: int) -> int:
 
 
 def _through(
-    rows: dict[int, LogitRow], members: Sequence[int], content: Content, head: int
+    longest: LogitRow, members: Sequence[int], content: Content, head: int
 ) -> dict[int, tuple[float, ...]]:
     """All numbers of the lengths whose rows are beginnings of one row."""
-    longest = rows[members[-1]]
     head = _head(longest, head)
     seen = {length: _seen(longest, length) for length in members}
-    sums = one_pass(Hay(longest, content, head), list(seen.values()))
+    counts = list(seen.values())
+    sums = _passed(longest, content, head, counts)
+    around = sums if content.content != "same" else _passed(longest, Content(), head, counts)
     found: dict[int, tuple[float, ...]] = {}
     for length in members:
         hay = sums.at(seen[length])
         place = content.needle_distance(length)
-        needle = with_needle(hay, place, needle_logit(rows[length], content, head))
+        logit = needle_logit(replace(longest, length=length), content, head)
+        needle = with_needle(around.at(seen[length]), place, logit)
         shown = needle if content.content == "needle" else hay
         found[length] = (
             shown.entropy,
@@ -185,3 +184,9 @@ def _through(
             needle.weight(place),
         )
     return found
+
+
+def _passed(row: LogitRow, content: Content, head: int, counts: Sequence[int]) -> Pass:
+    """The sums over the keys that are no needle."""
+    hay = Hay(row, content, head)
+    return flat_pass(counts) if hay.is_flat else one_pass(hay, counts)

@@ -12,8 +12,8 @@ from posviz.measures.running import running_blocks
 from posviz.measures.split_angle import Floats
 
 _ALONE = 0.1
-"""Where all other keys hold less than this share, taking one out would leave few digits: the squares
-of n equal ones are a hundredth of 1/n, beside 1."""
+"""Where all other keys hold less than this share, taking one out would leave few digits: the
+squares of n equal ones are a hundredth of 1/n, beside 1."""
 _TIE = 1e-12
 """Relative. Shares that meet their mark exactly must not miss it by a rounding error."""
 
@@ -105,14 +105,25 @@ def one_pass(logits: Callable[[int, int], Floats], counts: Sequence[int]) -> Pas
     entropy: dict[int, float] = {}
     concentration: dict[int, float] = {}
     left = sorted(set(counts))
-    for first, block in running_blocks(kept, longest):
-        size = int(block.log_total.shape[0])
+    for block in running_blocks(kept, longest):
+        first, size = block.first, int(block.total.shape[0])
         log_total[first : first + size] = block.log_total
         while left and left[0] <= first + size:
             count = left.pop(0)
-            entropy[count] = float(block.entropy[count - 1 - first])
-            concentration[count] = float(block.concentration[count - 1 - first])
+            entropy[count], concentration[count] = block.upto(count - 1 - first)
     return Pass(logits=row, log_total=log_total, entropy=entropy, concentration=concentration)
+
+
+def flat_pass(counts: Sequence[int]) -> Pass:
+    """The same for a row of equal logits, 0 each, where every sum is known: ln n, ln n and 1/n."""
+    wanted = sorted(set(counts))
+    numbers = np.arange(1.0, wanted[-1] + 1)
+    return Pass(
+        logits=np.zeros(wanted[-1]),
+        log_total=np.log(numbers),
+        entropy={count: math.log(count) for count in wanted},
+        concentration={count: 1 / count for count in wanted},
+    )
 
 
 def with_needle(hay: Beginning, place: int, logit: float) -> Beginning:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
+
 import numpy as np
 from array_api_compat import array_namespace, is_numpy_namespace
 
@@ -42,6 +44,36 @@ def logit_row(spec: Encoding, length: int, *, like: Array = PLAIN) -> LogitRow:
     if refusal := row_refusal(spec):
         raise ParameterError(refusal)
     return _read_off(spec, length)
+
+
+def rows_by_kind(spec: Encoding, lengths: Sequence[int]) -> list[tuple[LogitRow, list[int]]]:
+    """Lengths whose rows are beginnings of one row, each group with the row of its longest.
+
+    ``lengths`` ascend. A row is asked for only where its kind is not plain: between two lengths of
+    one kind every length has it, since a method changes with the length in one direction, if at
+    all.
+    """
+    rows: dict[int, LogitRow] = {}
+
+    def row(place: int) -> LogitRow:
+        if place not in rows:
+            rows[place] = logit_row(spec, lengths[place])
+        return rows[place]
+
+    kinds: dict[int, Hashable] = {}
+    open_ends = [(0, len(lengths) - 1)] if lengths else []
+    while open_ends:
+        low, high = open_ends.pop()
+        kinds[low], kinds[high] = row(low).kind, row(high).kind
+        if kinds[low] == kinds[high]:
+            kinds.update(dict.fromkeys(range(low, high), kinds[low]))
+        elif high - low > 1:
+            middle = (low + high) // 2
+            open_ends += [(low, middle), (middle, high)]
+    groups: dict[Hashable, list[int]] = {}
+    for place in range(len(lengths)):
+        groups.setdefault(kinds[place], []).append(place)
+    return [(row(places[-1]), [lengths[place] for place in places]) for places in groups.values()]
 
 
 def longest_row(spec: Encoding) -> int:

@@ -68,10 +68,10 @@ def running_softmax(logits: Array) -> RunningSoftmax:
     """Normaliser, entropy and concentration of every beginning of a row, in one pass.
 
     Accuracy in float64: about n/2^14 + 2^14 roundings of positive sums, so a relative 2^-53 times
-    that for each sum. ``entropy`` is ln Σe^u - Σe^u·u/Σe^u with u = z - top; where the largest logit
-    came first, both parts have one sign and nothing cancels. Where logits rise within a block, u is
-    counted from a later top, at most 32 above, and the error is up to 64 times as large. Time and
-    memory are linear in the number of keys.
+    that for each sum. ``entropy`` is ln Σe^u - Σe^u·u/Σe^u with u = z - top; where the largest
+    logit came first, both parts have one sign and nothing cancels. Where logits rise within a
+    block, u is counted from a later top, at most 32 above, and the error is up to 64 times as
+    large. Time and memory are linear in the number of keys.
 
     Parameters
     ----------
@@ -92,18 +92,69 @@ def running_softmax(logits: Array) -> RunningSoftmax:
         raise ParameterError("running softmax: logits must be one row with at least one key.")
     if not bool(xp.all(xp.isfinite(logits))):
         raise ParameterError("running softmax: logits must be finite numbers.")
-    parts = list(running_blocks(lambda first, end: logits[first:end], logits.shape[0]))
+    parts = [
+        block.softmax()
+        for block in running_blocks(lambda first, end: logits[first:end], logits.shape[0])
+    ]
     return RunningSoftmax(
-        log_total=xp.concat([part.log_total for _, part in parts]),
-        entropy=xp.concat([part.entropy for _, part in parts]),
-        concentration=xp.concat([part.concentration for _, part in parts]),
+        log_total=xp.concat([part.log_total for part in parts]),
+        entropy=xp.concat([part.entropy for part in parts]),
+        concentration=xp.concat([part.concentration for part in parts]),
     )
 
 
-def running_blocks(
-    logits: Callable[[int, int], Array], count: int
-) -> Iterator[tuple[int, RunningSoftmax]]:
-    """The same block by block, for rows that nobody needs whole: first key, and its block.
+@dataclass(frozen=True, kw_only=True)
+class RunningBlock:
+    """Some neighbouring keys of a row, with the sums over all keys before them.
+
+    Attributes
+    ----------
+    first : the first key's place in the row.
+    top : the logit that all sums are relative to.
+    above : (keys,) u = z - top.
+    raised : (keys,) e^u.
+    total : (keys,) Σ e^u over all keys up to each one.
+    moment, square : Σ e^u·u and Σ e^2u over all keys before the block.
+    """
+
+    first: int
+    top: float
+    above: Array
+    raised: Array
+    total: Array
+    moment: float
+    square: float
+
+    @property
+    def log_total(self) -> Array:
+        """(keys,) ln Σ e^z up to each key."""
+        return array_namespace(self.total).log(self.total) + self.top
+
+    def softmax(self) -> RunningSoftmax:
+        """All numbers at every key."""
+        xp = array_namespace(self.total)
+        moment = xp.cumulative_sum(self.raised * self.above) + self.moment
+        square = xp.cumulative_sum(self.raised * self.raised) + self.square
+        logarithm = xp.log(self.total)
+        return RunningSoftmax(
+            log_total=logarithm + self.top,
+            entropy=logarithm - moment / self.total,
+            concentration=square / (self.total * self.total),
+        )
+
+    def upto(self, place: int) -> tuple[float, float]:
+        """Entropy and concentration of the row up to the block's key at ``place``, from plain
+        sums, which take a tenth of the time of running ones."""
+        xp = array_namespace(self.total)
+        raised, above = self.raised[: place + 1], self.above[: place + 1]
+        total = float(self.total[place])
+        moment = self.moment + float(xp.sum(raised * above))
+        square = self.square + float(xp.sum(raised * raised))
+        return math.log(total) - moment / total, square / (total * total)
+
+
+def running_blocks(logits: Callable[[int, int], Array], count: int) -> Iterator[RunningBlock]:
+    """The pass block by block, for rows that nobody needs whole.
 
     ``logits(first, end)`` gives the row between two keys; it is asked once for each, in order.
     """
@@ -113,9 +164,7 @@ def running_blocks(
         yield from _through(block, first, state, array_namespace(block))
 
 
-def _through(
-    block: Array, first: int, state: _State, xp: Any
-) -> Iterator[tuple[int, RunningSoftmax]]:
+def _through(block: Array, first: int, state: _State, xp: Any) -> Iterator[RunningBlock]:
     """One block, or its halves where the logits rise too far for one scale."""
     top = max(state.top, float(xp.max(block)))
     lowest_top = max(state.top, float(block[0]))
@@ -128,15 +177,15 @@ def _through(
     above = block - state.top
     raised = xp.exp(above)
     total = xp.cumulative_sum(raised) + state.total
-    moment = xp.cumulative_sum(raised * above) + state.moment
-    square = xp.cumulative_sum(raised * raised) + state.square
-    log_of_total = xp.log(total)
-    yield (
-        first,
-        RunningSoftmax(
-            log_total=log_of_total + state.top,
-            entropy=log_of_total - moment / total,
-            concentration=square / (total * total),
-        ),
+    yield RunningBlock(
+        first=first,
+        top=state.top,
+        above=above,
+        raised=raised,
+        total=total,
+        moment=state.moment,
+        square=state.square,
     )
-    state.total, state.moment, state.square = float(total[-1]), float(moment[-1]), float(square[-1])
+    state.total = float(total[-1])
+    state.moment += float(xp.sum(raised * above))
+    state.square += float(xp.sum(raised * raised))

@@ -41,6 +41,8 @@ class Panel:
     """Whose numbers stand in the formula, where there are several methods."""
     title: str = ""
     """Instead of the figure's own title, where one figure gives several panels."""
+    is_wide: bool = False
+    """Whether it takes the whole width of the board."""
     zooms: bool = False
     """Whether the page is told of a zoom into x and then gives finer points for it."""
 
@@ -62,6 +64,7 @@ class Panel:
             "limits": self.words.limits,
             "notes": list(self.notes),
             "zooms": self.zooms,
+            "span": 2 if self.is_wide else 1,
         }
 
 

@@ -1,6 +1,7 @@
 """Figures of attention at any length: score, weights, entropy, reach, needle, heads, matrix."""
 
 from posviz.figures.attention.bases import bases
+from posviz.figures.attention.bounds import bounds
 from posviz.figures.attention.by_length import (
     entropy,
     first_token,
@@ -17,6 +18,7 @@ from posviz.figures.attention.weights import weights
 
 __all__ = [
     "bases",
+    "bounds",
     "decay",
     "entropy",
     "first_token",

@@ -11,7 +11,7 @@ from posviz.measures import BaseSearch
 
 @figure(
     title="First negative distance against base",
-    formula=r"\delta_0(b) = \min\Bigl\{\delta : \sum_i \cos(\delta\, b^{-2i/D}) < 0\Bigr\}",
+    formula=r"\delta_0(b) = \min\left\{\delta : \sum_i \cos(\delta\, b^{-2i/D}) < 0\right\}",
     help="For each base the first distance at which an equal key scores less than an unrelated "
     "one. Bases on the dotted level hold through the whole context: they are islands, not "
     "everything above a threshold, so a larger base can be worse. The smallest one that holds is "

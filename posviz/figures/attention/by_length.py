@@ -62,8 +62,8 @@ def _log_range(values: Sequence[Floats], least: float) -> tuple[float, float]:
 
 @figure(
     title="Entropy against context length",
-    formula=r"H(\ell) = -\sum_\delta w \ln w = \text{⟨entropy⟩ nats},\quad "
-    r"e^H = \text{⟨tokens⟩ tokens},\quad \ell = \text{⟨length⟩}",
+    formula=r"H(\ell) = -\sum_\delta w \ln w = \text{⟨entropy⟩},\quad "
+    r"e^H = \text{⟨tokens⟩},\quad \ell = \text{⟨length⟩}",
     help="How spread the attention of the last query is. The dotted line is ln ℓ, attention that "
     "weighs all keys alike: a head that follows it is diluted by every new token. A flat line "
     "sees as many keys in a million tokens as in a thousand. e to the entropy is the number of "
@@ -83,7 +83,7 @@ def entropy(series: Curves, *, trained: int) -> FigureSpec:
 
 @figure(
     title="Reach against context length",
-    formula=r"\text{reach}(\ell) = \min\Bigl\{k : \sum_{\delta<k} w(\delta) \geq 0.99\Bigr\} = "
+    formula=r"\text{reach}(\ell) = \min\left\{k : \sum_{\delta<k} w(\delta) \geq 0.99\right\} = "
     r"\text{⟨reach⟩},\quad \ell = \text{⟨length⟩}",
     help="How many of the nearest keys hold 99 % of the weight, and as a thin dotted line how many "
     "hold half of it. Attention that weighs all alike reaches over the whole context, a straight "

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
 from posviz import measures
 from posviz.catalog import parse
+from posviz.figures.attention.bounds import Bounds
 from posviz.figures.attention.decay import ScoreCurve
 from posviz.figures.attention.receptive import Stack
 from posviz.figures.attention.thinned import thinned
@@ -56,6 +58,24 @@ def by_length(link: str, longest: int, content: Frozen, head: int) -> ContextCur
 
 
 @functools.lru_cache(maxsize=_KEPT)
+def at_length(link: str, length: int, content: Frozen, head: int) -> ContextCurves:
+    """The same at one length, so that what is read at the cursor is its own value."""
+    spec = parse(link)
+    return measures.context_curves(spec, [length], content=_content(content), head=head)
+
+
+def joined(curves: ContextCurves, one: ContextCurves) -> ContextCurves:
+    """The curves with one more point on them."""
+    lengths = np.concatenate((curves.lengths, one.lengths))
+    _, place = np.unique(lengths, return_index=True)
+    columns = {
+        field.name: np.concatenate((getattr(curves, field.name), getattr(one, field.name)))[place]
+        for field in fields(ContextCurves)
+    }
+    return ContextCurves(**columns)
+
+
+@functools.lru_cache(maxsize=_KEPT)
 def resolution(
     link: str, longest: int, content: Frozen, head: int
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -89,23 +109,11 @@ def equal_scores(
     keep: int,
     within: tuple[float, float] | None,
 ) -> tuple[ScoreCurve, int | None]:
-    """(a) The score of equal q and k with its bound, and the first distance below zero."""
-    spec = parse(link)
-    row = measures.logit_row(spec, length)
-    scores = np.asarray(measures.equal_scores(spec, length=length, match=match, head=head, row=row))
+    """(a) The score of equal q and k, and the first distance at which it is below zero."""
+    scores = np.asarray(measures.equal_scores(parse(link), length=length, match=match, head=head))
     below = scores < 0
     first = int(np.argmax(below)) if below.any() else None
-    x, y = thinned(scores, within=within, keep=keep)
-    return ScoreCurve(x, y, bound=_bound(row, length, match)), first
-
-
-def _bound(row: Any, length: int, match: float) -> tuple[np.ndarray, np.ndarray] | None:
-    """RoFormer's relative bound, scaled to meet the score's size: for plain rotations only."""
-    if row.inv_freq is None or row.log_kept is not None or row.seen is not None:
-        return None
-    at = _spaced(length)
-    bound = measures.decay_bound(at, row.inv_freq)
-    return at.astype(np.int32), np.asarray(bound)
+    return ScoreCurve(*thinned(scores, within=within, keep=keep)), first
 
 
 def _spaced(length: int) -> np.ndarray:
@@ -184,10 +192,32 @@ def stack(link: str, length: int, layers: int, content: Frozen, head: int) -> St
 
 
 @functools.lru_cache(maxsize=_KEPT)
+def bounds(link: str, length: int) -> tuple[Bounds, tuple[float, float]] | None:
+    """Bounds of the sum of waves, and the true and the attained error between whole positions;
+    None where there is no plain rotation."""
+    row = measures.logit_row(parse(link), length)
+    if row.inv_freq is None or row.log_kept is not None or row.seen is not None:
+        return None
+    at, frequencies = _spaced(length), row.inv_freq
+    relative = np.asarray(measures.decay_bound(at, frequencies))
+    measure = Bounds(
+        distances=at,
+        equal=np.abs(measures.direct_cos_mean(at, frequencies)),
+        relative=relative,
+        extrapolation=2 * relative,
+    )
+    return measure, (
+        measures.interpolation_bound(frequencies),
+        measures.largest_interpolation_error(frequencies),
+    )
+
+
+@functools.lru_cache(maxsize=_KEPT)
 def bases(length: int, head_dim: int, base: float) -> measures.BaseSearch:
     """Bases around one, and how far each holds."""
+    high = max(30 * base, 4 * measures.fitted_lower_bound(length))
     return measures.valid_bases(
-        length, head_dim=head_dim, low=max(2.0, base / 30), high=base * 30, count=_BASES
+        length, head_dim=head_dim, low=max(2.0, base / 30), high=high, count=_BASES
     )
 
 

@@ -16,7 +16,7 @@ from posviz.ui.attention.view import DEFAULTS, SLOTS, View, changed, first_view
 from posviz.ui.slots.address import Page
 from posviz.ui.slots.desk import SlotsDesk
 
-_LEAD = ("heads", "matrix", "key_share", "query_entropy", "precision", "bases")
+_LEAD = ("heads", "matrix", "key_share", "query_entropy", "precision", "bases", "bounds")
 SLOW = ("resolution", "receptive", *_LEAD)
 """Panels that follow when a control comes to rest: each takes as long as all the others."""
 

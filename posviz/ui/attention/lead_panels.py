@@ -28,10 +28,12 @@ def lead_panels(view: View) -> Panels:
     place = (text, at.place, at.window, view.content.content == "same", at.match, at.head)
     found |= {"matrix": (place, matrix), "key_share": (place, key_share)}
     found["query_entropy"] = (place, query_entropy)
-    if curves.has_stages(text, length):
-        found["precision"] = ((text, length, at.precision, at.head), precision)
     if isinstance(item.spec, RotaryEncoding):
         found["bases"] = ((item.spec.rotary_dim, item.spec.base, at.length), bases)
+    if curves.bounds(text, length) is not None:
+        found["bounds"] = ((text, length), bounds)
+    if curves.has_stages(text, length):
+        found["precision"] = ((text, length, at.precision, at.head), precision)
     return {
         name: (key_of((name, item.label, key)), functools.partial(make, view))
         for name, (key, make) in found.items()
@@ -86,7 +88,7 @@ def precision(view: View) -> Panel:
     stages, said, unit = curves.precision(link(item.spec), length, at.precision, at.head)
     figure = attention.precision.build(stages, length=length, unit=unit)
     notes = [f"{item.label} in {at.precision} at {length:,} tokens", *said]
-    return Panel("precision", attention.precision, None, figure, {}, notes)
+    return Panel("precision", attention.precision, None, figure, {}, notes, is_wide=True)
 
 
 def bases(view: View) -> Panel:
@@ -103,3 +105,21 @@ def bases(view: View) -> Panel:
         notes.append(f"looked at up to {length:,} tokens only")
     figure = attention.bases.build(search, current=spec.base)
     return Panel("bases", attention.bases, None, figure, {}, notes)
+
+
+def bounds(view: View) -> Panel:
+    item = view.lead
+    found = curves.bounds(link(item.spec), item.within(view.reading.length))
+    assert found is not None
+    measure, (true, reached) = found
+    slots = {
+        "bound": {"index": "distance", "x": measure.distances, "values": measure.relative},
+        "distance": {"index": "distance", "x": measure.distances, "values": measure.distances},
+    }
+    notes = [
+        item.label,
+        f"halfway between whole positions |a − straight line| is at most {true:.4f} · max |h|, and "
+        f"{reached:.4f} is reached",
+    ]
+    figure = attention.bounds.build(measure)
+    return Panel("bounds", attention.bounds, "distance", figure, slots, notes)

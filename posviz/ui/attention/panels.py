@@ -11,14 +11,12 @@ import numpy as np
 from posviz.catalog import link
 from posviz.figures import Series, attention
 from posviz.figures.attention.decay import ScoreCurve
-from posviz.figures.attention.head_weights import MOST_HEADS
+from posviz.measures import ContextCurves
 from posviz.ui.attention import curves
 from posviz.ui.attention.lead_panels import lead_panels
 from posviz.ui.attention.view import Shown, View
 from posviz.ui.exchange import Panels, key_of
 from posviz.ui.panel import Panel
-
-__all__ = ["MOST_HEADS", "panels"]
 
 Make = Callable[[View], Panel]
 
@@ -30,7 +28,7 @@ def panels(view: View) -> Panels:
     links = [(item.label, link(item.spec)) for item in view.shown]
     zoomed = {name: view.zooms.get(name) for name in ("decay", "weights")}
     rows = (links, at.length, at.trained, at.head, at.distance)
-    by_length = (links, longest(view), at.trained, content, at.head)
+    by_length = (links, longest(view), at.length, at.trained, content, at.head)
     question = (at.question, at.match, at.sigma, at.seed, at.correlation)
     typed = (at.typed_query, at.typed_key)
     found: dict[str, tuple[object, Make]] = {
@@ -163,17 +161,15 @@ def shorter(view: View, length: int) -> list[str]:
 
 
 def _by_length(view: View) -> list[Series[Any]]:
-    content = curves.content_key(view.content)
-    return [
-        Series(
-            item.label,
-            item.color,
-            curves.by_length(
-                link(item.spec), item.within(longest(view)), content, view.reading.head
-            ),
-        )
-        for item in view.shown
-    ]
+    return [Series(item.label, item.color, _curves_of(view, item)) for item in view.shown]
+
+
+def _curves_of(view: View, item: Shown) -> ContextCurves:
+    at, content, text = view.reading, curves.content_key(view.content), link(item.spec)
+    whole = curves.by_length(text, item.within(longest(view)), content, at.head)
+    if at.length in whole.lengths or at.length > item.within(at.length):
+        return whole
+    return curves.joined(whole, curves.at_length(text, at.length, content, at.head))
 
 
 def _length_panel(
