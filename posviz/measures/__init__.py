@@ -24,6 +24,7 @@ from posviz.measures.contexts import (
     WeightProfile,
     context_curves,
     context_lengths,
+    entropy,
     half_life,
     weight_profile,
 )
@@ -158,6 +159,7 @@ __all__ = [
     "decay_bound",
     "direct_cos_mean",
     "distinct_positions",
+    "entropy",
     "equal_scores",
     "extrapolation_bound",
     "features",

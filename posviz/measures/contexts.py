@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from array_api_compat import array_namespace
 from numpy.typing import ArrayLike
 
 from posviz.encodings.base import Encoding
@@ -21,7 +22,7 @@ from posviz.measures.one_pass import Pass, flat_pass, one_pass, with_needle
 from posviz.measures.rows import logit_row, longest_row, rows_by_kind
 from posviz.measures.split_angle import Floats
 from posviz.parameters import ParameterError, sentence
-from posviz.results import LogitRow, frozen
+from posviz.results import Array, LogitRow, frozen
 
 MOST = 0.99
 """Share of the weight that the reach holds."""
@@ -105,6 +106,29 @@ def context_curves(
     return ContextCurves(lengths=frozen(np.asarray(allowed, dtype=np.float64)), **columns)
 
 
+def entropy(
+    spec: Encoding, lengths: ArrayLike, *, content: Content | None = None, head: int = 0
+) -> Floats:
+    """Entropy of the last query's attention at each of some lengths: (lengths,) nats.
+
+    Raises
+    ------
+    ParameterError : as :func:`context_curves`, and for a length beyond what the encoding can give.
+
+    Examples
+    --------
+    >>> from posviz import parse
+    >>> entropy(parse("alibi?heads=8"), [1024, 1048576]).round(4)
+    array([1.7035, 1.7035])
+    """
+    longest = longest_row(spec)
+    wanted = _checked(lengths)
+    if wanted and wanted[-1] > longest:
+        allowed = f"whole numbers of at most {longest} for this encoding"
+        raise ParameterError(sentence(spec.title, "lengths", allowed, wanted[-1]))
+    return context_curves(spec, wanted, content=content, head=head).entropy
+
+
 def weight_profile(
     spec: Encoding, length: int, *, content: Content | None = None, head: int = 0
 ) -> WeightProfile:
@@ -123,14 +147,15 @@ def weight_profile(
     )
 
 
-def half_life(logits: Floats) -> float:
+def half_life(logits: Array) -> float:
     """First distance at which a row of logits has fallen by ln 2 from its first: tokens.
 
     Between whole distances the logit is taken as a straight line. ALiBi's slope m gives ln 2 / m.
     """
-    below = logits <= logits[0] - math.log(2)
-    place = int(np.argmax(below))
-    if not below[place]:
+    xp = array_namespace(logits)
+    below = xp.astype(logits <= logits[0] - math.log(2), xp.int8)
+    place = int(xp.argmax(below))
+    if not int(below[place]):
         return math.inf
     before, after = float(logits[place - 1]), float(logits[place])
     if math.isinf(after):

@@ -7,8 +7,10 @@ import streamlit as st
 from posviz.catalog import catalog, families, get
 from posviz.encodings.base import Encoding
 from posviz.encodings.rotary import RotaryEncoding
+from posviz.measures import row_refusal
 from posviz.ui import exchange
 from posviz.ui.about import about, introduction
+from posviz.ui.attention import carried
 from posviz.ui.results_board.explore import DESK
 from posviz.ui.results_board.view import ONE, View, first_view
 from posviz.ui.slots.choice import ENCODING
@@ -36,6 +38,13 @@ def _below(view: View) -> None:
             "pages/context_extension.py",
             label=f"Tune {spec.title} on a released model",
             query_params={"b": spec.id},
+            icon="➡️",
+        )
+    if not row_refusal(spec):
+        st.page_link(
+            "pages/attention.py",
+            label=f"What {spec.title} does to attention at any length",
+            query_params=carried.parameters([spec]),
             icon="➡️",
         )
     about(spec)

@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 
 TRAINED, TARGET = 4096, 65536
 PAGE = "pages/context_extension.py"
-WAYS_IN: tuple[tuple[str, str, str, dict[str, str]], ...] = (
+WAYS_IN: tuple[tuple[str, str, str, str, dict[str, str]], ...] = (
     (
         "Teach it",
         "Why does a model trained on 4,096 tokens fail at 65,536? Start from plain RoPE, add one "
         "method at a time, and watch which pairs leave the arcs that they were trained on.",
         "Llama 2 and position interpolation",
+        PAGE,
         {"model": "llama-2-7b", "a": "linear", "scaling_factor": "16"},
     ),
     (
@@ -29,6 +30,7 @@ WAYS_IN: tuple[tuple[str, str, str, dict[str, str]], ...] = (
         "Bring a config.json. See every number that it resolves to, move base, factor, beta_fast "
         "and beta_slow, and take away settings for transformers, vLLM, SGLang and llama.cpp.",
         "Qwen 2.5 with YaRN",
+        PAGE,
         {"model": "qwen2.5-7b-yarn"},
     ),
     (
@@ -36,7 +38,16 @@ WAYS_IN: tuple[tuple[str, str, str, dict[str, str]], ...] = (
         "Runtimes that read the same file do not always compute the same frequencies. Compare the "
         "paper's ramp with the one that code runs, pair by pair.",
         "gpt-oss and its unrounded ramp",
+        PAGE,
         {"model": "gpt-oss-20b"},
+    ),
+    (
+        "Watch it",
+        "What is left of one matching key among a million? See how attention spreads, how far a "
+        "head reaches, and what a temperature repairs, at any length up to four million tokens.",
+        "RoPE, YaRN, log-n and ALiBi at a million tokens",
+        "pages/attention.py",
+        {"a": "rope", "b": "yarn", "c": "log_n", "d": "alibi", "length": "1048576"},
     ),
 )
 
@@ -62,13 +73,13 @@ def show() -> None:
         "leaves the fast pairs alone and slows the slow ones sixteenfold, so that at 65,536 "
         "tokens none goes where it never was."
     )
-    for column, (title, text, label, address) in zip(
+    for column, (title, text, label, page, address) in zip(
         st.columns(len(WAYS_IN)), WAYS_IN, strict=True
     ):
         with column.container(border=True, height="stretch"):
             st.subheader(title)
             st.markdown(text)
-            st.page_link(PAGE, label=f"Open: {label}", query_params=address, icon="➡️")
+            st.page_link(page, label=f"Open: {label}", query_params=address, icon="➡️")
 
 
 def _picture(mode: Literal["light", "dark"]) -> Figure:

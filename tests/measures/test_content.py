@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -68,7 +69,7 @@ def test_draws_go_on_where_the_last_block_stopped(blocks: list[int]) -> None:
     content = Content(content="gaussian", sigma=2.0, seed=5)
     hay = Hay(logit_row(posviz.parse("rope"), 700), content)
     ends = np.cumsum([0, *blocks])
-    parts = [hay(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    parts = [hay(int(first), int(end)) for first, end in itertools.pairwise(ends)]
     expected = 2 * np.random.default_rng(5).standard_normal(700)
     np.testing.assert_array_equal(np.concatenate(parts), expected)
 

@@ -19,7 +19,8 @@ _LEAST = 1e-9
     title="Weights of each head",
     formula=r"w_h(\delta) = \frac{e^{z_h(\delta)}}{\sum_{\delta'} e^{z_h(\delta')}}",
     help="The weights of the last query in every head, on the same two logarithmic axes; heads are "
-    "counted from 0. With more than sixteen heads, sixteen are shown, evenly chosen.",
+    "counted from 0, and named with the distance at which the logit has fallen by ln 2 and with "
+    "their entropy. With more than sixteen heads, sixteen are shown, evenly chosen.",
     limits="Only biases tell heads apart here: a rotation has the same angles in every head.",
 )
 def head_weights(measure: HeadProfiles, *, label: str, slot: int) -> FigureSpec:
@@ -86,9 +87,11 @@ def _domain(place: int, count: int) -> list[float]:
 
 
 def _named(head: int, measure: HeadProfiles, x: list[float], y: list[float]) -> dict[str, Any]:
-    """The name of a head with its entropy, in the upper right corner of its plot."""
+    """A head's name, half-life and entropy, in the upper right corner of its plot."""
+    half = float(measure.half_life[head])
+    falls = f"½ at {half:,.0f}" if np.isfinite(half) else "no half-life"
     return {
-        "text": f"head {head}: {float(measure.entropy[head]):.2f} nats",
+        "text": f"head {head}: {falls}, {float(measure.entropy[head]):.2f} nats",
         "x": x[1] - 0.005,
         "y": y[1],
         "xref": "paper",

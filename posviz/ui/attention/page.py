@@ -6,6 +6,7 @@ import streamlit as st
 
 from posviz.ui.attention.desk import DESK
 from posviz.ui.attention.view import View
+from posviz.ui.slots.choice import ENCODING
 from posviz.ui.slots.page import board, session_of
 
 STATE = "attention"
@@ -31,3 +32,11 @@ def _below(view: View) -> None:
     """Where each of them comes from, and the pages that go deeper."""
     for item in view.shown:
         st.caption(f"{item.label}: {item.spec.sources[0].text}")
+    with st.container(horizontal=True):
+        for item in view.shown:
+            st.page_link(
+                "pages/explore.py",
+                label=f"Explore {item.spec.title}",
+                query_params={ENCODING: item.spec.id},
+                width="content",
+            )

@@ -12,6 +12,7 @@ from posviz import configs
 from posviz.configs import ConfigError, Model
 from posviz.parameters import ParameterError, is_finite_number, number_text
 from posviz.ui import live
+from posviz.ui.attention import carried
 from posviz.ui.context_extension.address import (
     model_of,
     read_address,
@@ -60,6 +61,17 @@ def _board() -> None:
     request = live.last_request(BOARD) or {}
     reply = answer(session, request)
     live.board(live.pack(reply, known=request.get("known", ())), key=BOARD)
+    view = session.view
+    st.page_link(
+        "pages/attention.py",
+        label="What these methods do to attention weights, entropy and reach",
+        query_params=carried.parameters(
+            [view.unscaled, *view.specs().values()],
+            length=view.target_length,
+            trained=view.trained_length,
+        ),
+        icon="➡️",
+    )
 
 
 def _choose_model(session: Session) -> None:
