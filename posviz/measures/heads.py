@@ -64,6 +64,9 @@ def head_profiles(
         below = block <= logits[:, :1] - math.log(2)
         place = np.where(below.any(axis=1), first + below.argmax(axis=1), np.inf)
         fallen = np.minimum(fallen, place)
+    if seen < length:
+        # Beyond the window there is nothing left.
+        fallen = np.minimum(fallen, seen)
     return HeadProfiles(
         distances=frozen(at.astype(np.float64)),
         weights=frozen(np.exp(logits - top) / total),

@@ -80,9 +80,15 @@ def _write_map(writer: Any, trace: Mapping[str, Any], axes: list[str]) -> None:
         writer.writerow([y.item(), *("" if np.isnan(z) else z.item() for z in row)])
 
 
+def _axis_title(layout: Mapping[str, Any], name: str) -> str:
+    """The title of an axis; of several small plots only those at the edge carry one."""
+    titles = [one["title"]["text"] for key, one in layout.items() if key.startswith(name)]
+    return next(filter(None, titles), "")
+
+
 def as_csv(panel: Panel) -> str:
     """The numbers that a panel draws, in full precision, one row per point."""
-    axes = [panel.figure.layout[name]["title"]["text"] for name in ("xaxis", "yaxis")]
+    axes = [_axis_title(panel.figure.layout, name) for name in ("xaxis", "yaxis")]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     if "z" in panel.figure.data[0]:

@@ -92,12 +92,12 @@ CONTENTS = [
     Content(content="gaussian", sigma=0.0),
     Content(content="same", match=11.0),
     Content(content="same", match=1000.0),
-    Content(content="needle"),
-    Content(content="needle", needle_turns=False, depth=0.0),
-    Content(content="needle", needle_turns=False, depth=1.0, sigma=0.0),
+    Content(content="needle", needle_turns=True),
+    Content(content="needle", depth=0.0),
+    Content(content="needle", depth=1.0, sigma=0.0),
     Content(content="needle", match=0.0, depth=0.1, sigma=100.0, seed=1),
     Content(content="needle", match=0.0, depth=0.0, sigma=0.0),
-    Content(content="needle", match=1000.0, depth=0.9),
+    Content(content="needle", match=1000.0, depth=0.9, needle_turns=True),
 ]
 
 
@@ -116,7 +116,9 @@ def full_row(link: str, content: Content, length: int) -> tuple[np.ndarray, np.n
     elif content.content != "equal":
         draws = np.random.default_rng(content.seed).standard_normal(length)
         hay = hay + factor * content.sigma * draws * spread(distances)
-    needle, place = hay.copy(), needle_place(content, length)
+    # Where every key equals the query there is no needle: its number is that among equal keys.
+    needle = bias(distances) + 0.0 if content.content == "same" else hay.copy()
+    place = needle_place(content, length)
     turned = score(distances)[place] if content.needle_turns else score(np.zeros(1))[0]
     needle[place] = factor * content.match * turned + bias(distances)[place]
     for row in (hay, needle):
@@ -273,7 +275,7 @@ def test_yarn_sharpens_the_needle_by_the_square_of_its_factor(factor: int) -> No
 
 
 def test_a_needle_that_turns_follows_the_score_of_equal_content() -> None:
-    content = Content(content="needle", sigma=0.0, depth=1.0, match=10.0)
+    content = Content(content="needle", sigma=0.0, depth=1.0, match=10.0, needle_turns=True)
     lengths = np.array([2, 3, 10, 1000])
     found = context_curves(posviz.parse("rope"), lengths, content=content)
     margin = np.log(found.needle / (1 - found.needle)) + np.log(lengths - 1)
@@ -294,7 +296,7 @@ def test_half_life_is_found_between_tokens() -> None:
 
 
 def test_lengths_of_a_curve_are_evenly_spaced_on_a_log_axis() -> None:
-    lengths = context_lengths(1 << 20)
+    lengths = context_lengths(1 << 20, 48)
     assert (lengths[0], lengths[-1], len(lengths)) == (8, 1 << 20, 48)
     ratios = lengths[20:] / lengths[19:-1]
     np.testing.assert_allclose(ratios, 2 ** (17 / 47), rtol=1e-2)

@@ -24,14 +24,12 @@ class ScoreCurve:
     ----------
     distances, scores : (points,) of the line itself.
     band : (distances, low, high) of one standard deviation around it, where it is a mean.
-    bound : (distances, values) of what the score can never exceed, where that is known.
     examples : lines of single draws, (distances, scores) each.
     """
 
     distances: Floats
     scores: Floats
     band: tuple[Floats, Floats, Floats] | None = None
-    bound: tuple[Floats, Floats] | None = None
     examples: Sequence[tuple[Floats, Floats]] = field(default_factory=tuple)
 
 
@@ -40,8 +38,8 @@ class ScoreCurve:
     formula=r"z(\delta) = \text{⟨score⟩}\quad \text{at}\quad \delta = \text{⟨distance⟩}",
     help="The logit of a key at distance δ before the last query, for the question that is chosen. "
     "Equal: the key equals the query, a sum of cosines times g, plus the bias. Independent: the "
-    "mean, which is 0 (or the bias) at every distance, a band of one standard deviation, and three "
-    "draws. Given: one query and one key. A thin dotted line is RoFormer's bound of the sum.",
+    "mean, which is 0 (or the bias) at every distance, a band of one standard deviation, and one "
+    "draw, thin. Given: one query and one key.",
     limits="These are three questions with three answers. That the sum of cosines falls says "
     "nothing about independent queries and keys; and it is not monotone itself.",
 )
@@ -81,12 +79,10 @@ def _range(traces: Sequence[dict[str, Any]], match: float) -> list[float]:
 
 
 def _around(item: Series[ScoreCurve]) -> list[dict[str, Any]]:
-    """What stands around a line: bound, band, draws; none of it in the legend."""
+    """What stands around a line: band and draws; none of it in the legend."""
     found = []
     thin_line = {**theme.line(item.slot), "width": 1, "dash": "dot"}
     measure = item.measure
-    if measure.bound is not None:
-        found.append(_extra(item, "bound", *measure.bound, thin_line))
     if measure.band is not None:
         x, low, high = measure.band
         found.append(_extra(item, "one σ below", x, low, thin_line))

@@ -58,12 +58,15 @@ def head_weights(measure: HeadProfiles, *, label: str, slot: int) -> FigureSpec:
             "domain": domain_x,
             "anchor": f"y{number}",
             "showticklabels": row == rows - 1,
+            "dtick": 2,
+            "tickangle": 0,
         }
         axes[f"yaxis{number}"] = {
             **log_axis("weight" if column == 0 else "", low / 1.5, 1.5),
             "domain": domain_y,
             "anchor": f"x{number}",
             "showticklabels": column == 0,
+            "dtick": 3,
         }
         notes.append(_named(head, measure, domain_x, domain_y))
     whole = layout(axes.pop("xaxis"), axes.pop("yaxis"))
@@ -89,9 +92,10 @@ def _domain(place: int, count: int) -> list[float]:
 def _named(head: int, measure: HeadProfiles, x: list[float], y: list[float]) -> dict[str, Any]:
     """A head's name, half-life and entropy, in the upper right corner of its plot."""
     half = float(measure.half_life[head])
-    falls = f"½ at {half:,.0f}" if np.isfinite(half) else "no half-life"
+    falls = f"½ at {half:,.0f}" if np.isfinite(half) else "no ½"
     return {
-        "text": f"head {head}: {falls}, {float(measure.entropy[head]):.2f} nats",
+        "text": f"head {head}<br>{falls}<br>{float(measure.entropy[head]):.2f} nats",
+        "align": "right",
         "x": x[1] - 0.005,
         "y": y[1],
         "xref": "paper",
@@ -99,5 +103,5 @@ def _named(head: int, measure: HeadProfiles, x: list[float], y: list[float]) -> 
         "xanchor": "right",
         "yanchor": "top",
         "showarrow": False,
-        "font": {"size": 11},
+        "font": {"size": 10},
     }

@@ -122,11 +122,21 @@ def _spaced(length: int) -> np.ndarray:
 
 
 @functools.lru_cache(maxsize=_KEPT)
-def independent_scores(link: str, length: int, sigma: float, seed: int, head: int) -> ScoreCurve:
-    """(b) Mean and spread of independent q and k, with the first draws."""
-    at = _spaced(length)
+def independent_scores(
+    link: str, length: int, sigma: float, seed: int, head: int, keep: int
+) -> ScoreCurve:
+    """(b) Mean and spread of independent q and k, with one draw."""
+    spaced = _spaced(length)
+    at = np.union1d(spaced, [float(keep)]) if 1 <= keep < length else spaced
     found = measures.independent_scores(
-        parse(link), at, length=length, sigma=sigma, draws=_DRAWS, seed=seed, head=head
+        parse(link),
+        at,
+        length=length,
+        sigma=sigma,
+        draws=_DRAWS,
+        examples=1,
+        seed=seed,
+        head=head,
     )
     x = at
     return ScoreCurve(

@@ -52,7 +52,7 @@ def heads(view: View) -> Panel:
     count = len(measure.weights)
     notes = [item.label, f"{count} heads, context of {length:,} tokens"]
     figure = attention.head_weights.build(measure, label=item.label, slot=item.color)
-    return Panel("heads", attention.head_weights, None, figure, {}, notes)
+    return Panel("heads", attention.head_weights, None, figure, {}, notes, is_wide=True)
 
 
 def _window(view: View) -> WeightWindow:

@@ -69,9 +69,7 @@ def decay(view: View) -> Panel:
         empty = np.zeros(1)
         series = [Series("nothing to draw", None, ScoreCurve(empty + 1, empty * np.nan))]
     first = series[0].measure
-    figure = attention.decay.build(
-        series, length=at.length, trained=at.trained, match=max(at.match, at.sigma)
-    )
+    figure = attention.decay.build(series, length=at.length, trained=at.trained, match=_size(view))
     slots = {
         "score": by_distance(first.distances, first.scores),
         "distance": by_distance(first.distances, first.distances),
@@ -89,6 +87,12 @@ def decay(view: View) -> Panel:
     )
 
 
+def _size(view: View) -> float:
+    """How large the logits of the question are; the axis goes a few times as deep."""
+    at = view.reading
+    return {"equal": at.match, "independent": 2 * at.sigma, "given": 4.0}[at.question]
+
+
 _QUESTIONS = {
     "equal": "query and key are equal",
     "independent": "query and key are independent",
@@ -101,7 +105,7 @@ def _scores(view: View, item: Shown, notes: list[str]) -> ScoreCurve | None:
     at, text = view.reading, link(item.spec)
     length, within = item.within(at.length), view.zooms.get("decay")
     if at.question == "independent":
-        return curves.independent_scores(text, length, at.sigma, at.seed, at.head)
+        return curves.independent_scores(text, length, at.sigma, at.seed, at.head, at.distance)
     if at.question == "given":
         pair = (at.correlation, at.seed, at.typed_query, at.typed_key)
         found = curves.given_scores(text, length, pair, at.head, at.distance, within)
