@@ -140,18 +140,16 @@ def rows(naive: Side, ours: Ours) -> list[list[str]]:
     gaps = max(each["gap_ms"].get("max", float("nan")) for each in ours.length_drags)
     encodings = ", ".join(sorted(ours.encodings))
     server = "server: last answer after the request"
-    named = [
+    shared = [
         [
-            f"{what}, over the websocket"
-            if "per update: median" in what and "long" not in what
-            else what,
+            f"websocket: {what}" if "per update: median" in what and "long" not in what else what,
             *rest,
         ]
         for what, *rest in measuring.report([naive, ours])
         if not what.startswith(server)
     ]
     return [
-        *named,
+        *shared,
         ["route: request → whole answer, single keys: median / p95", "", route("ms")],
         [
             "route: request → whole answer, in the drag: median / p95",

@@ -14,10 +14,18 @@ import pytest
 
 import posviz
 from posviz import configs
-from posviz.attention import logits
+from posviz.attention import logits, output
 from posviz.encodings.extension import ntk_base, yarn_magnitude
 from posviz.encodings.ramps import kept_by_turns, pair_at_turns, turns
-from posviz.measures import covering_base, critical_dimension
+from posviz.measures import (
+    Content,
+    context_curves,
+    covering_base,
+    critical_dimension,
+    equal_scores,
+    logit_row,
+    weight_profile,
+)
 
 
 def spec(link: str) -> Any:
@@ -318,3 +326,169 @@ def test_sizes_of_known_disagreements() -> None:
     assert (round(size, 2), pair) == (0.76, 17)
     fastest = spec("ntk_aware?scaling_factor=4&variant=vllm").frequencies(1)[0]
     assert round(float(fastest), 4) == 0.9786
+
+
+def first_below_zero(link: str, length: int) -> int:
+    """The first distance at which equal queries and keys have a negative logit."""
+    below = equal_scores(spec(link), length=length) < 0
+    assert below.any()
+    return int(np.argmax(below))
+
+
+def test_s18_all_ones_start_at_the_root_of_128() -> None:
+    # (2/√D)·Σ cos(δ·f_i), the curve of Xiong et al., figure 4.
+    scores = equal_scores(spec(LLAMA2), length=2, match=math.sqrt(128))
+    assert round(float(scores[0]), 4) == 11.3137
+    by_hand = 2 / math.sqrt(128) * sum(math.cos(1e4 ** (-i / 64)) for i in range(64))
+    assert float(scores[1]) == pytest.approx(by_hand, rel=1e-12)
+
+
+@pytest.mark.parametrize(("base", "first"), [(1e4, 1707), (5e5, 18438), (1.2e4, 1554)])
+def test_s19_first_distance_with_a_negative_score(base: float, first: int) -> None:
+    assert first_below_zero(f"rope?base={base:g}", 20_000) == first
+
+
+def test_s20_lower_bounds_of_the_base() -> None:
+    # No negative score below 8,192 with 8.4e4; 2.7e4, a rounded value, fails at 4,079.
+    assert (equal_scores(spec("rope?base=84000"), length=8192) >= 0).all()
+    assert first_below_zero("rope?base=27000", 4096) == 4079
+    assert (equal_scores(spec("rope?base=4300"), length=1024) >= 0).all()
+    # The fit that is printed with the eleven values, as a line through their logarithms.
+    printed = [4.3e3, 1.6e4, 2.7e4, 8.4e4, 3.1e5, 6.4e5, 2.1e6, 7.8e6, 3.6e7, 6.4e7, 5.1e8]
+    contexts = 1024 * 2.0 ** np.arange(11)
+    slope, at_one = np.polyfit(np.log(contexts), np.log(printed), 1)
+    assert round(float(slope), 3) == 1.628
+    # From values of two digits its factor is known to half of its last digit and a little more.
+    assert math.exp(float(at_one)) == pytest.approx(0.0424, abs=1e-4)
+
+
+def test_s25_xpos_keeps_two_sevenths_of_the_fastest_pair_per_512_tokens() -> None:
+    kept = np.exp(512 * np.asarray(logit_row(spec("xpos?head_dim=128"), 8).log_kept))
+    assert round(float(kept[0]), 6) == round(2 / 7, 6) == 0.285714
+    assert round(float(kept[-1]), 6) == 0.988839
+    np.testing.assert_allclose(kept, (2 * np.arange(64) / 128 + 0.4) / 1.4, rtol=1e-12)
+
+
+def test_s26_xpos_expectation_against_rope() -> None:
+    # g(n) = Σ cos(n·f_i)·ζ_i^(n/512); the mean over pairs times 64.
+    xpos = 64 * equal_scores(spec("xpos?head_dim=128"), length=1025)
+    rope = 64 * equal_scores(spec(LLAMA2), length=1025)
+    assert (float(xpos[0]), float(rope[0])) == (pytest.approx(64), pytest.approx(64))
+    assert round(float(xpos[1024]), 4) == 10.8139
+    assert round(float(rope[1024]), 4) == 13.0843
+
+
+@pytest.mark.parametrize(
+    ("head", "half_life", "reach", "entropy"),
+    [
+        pytest.param(0, 1.3863, 10, 1.7035, id="slope 1/2"),
+        pytest.param(7, 177.45, 1179, 6.5452, id="slope 1/256"),
+    ],
+)
+def test_s28_alibi_with_equal_content(
+    head: int, half_life: float, reach: int, entropy: float
+) -> None:
+    contexts = [16_384, 65_536, 262_144, 1_048_576]
+    curves = context_curves(spec("alibi?heads=8"), contexts, head=head)
+    assert curves.reach.tolist() == [reach] * 4
+    np.testing.assert_array_equal(curves.entropy.round(4), entropy)
+    # It does not grow with the context.
+    np.testing.assert_allclose(curves.entropy, curves.entropy[0], rtol=1e-12)
+    profile = weight_profile(spec("alibi?heads=8"), 4096, head=head)
+    digits = len(str(half_life).partition(".")[2])
+    assert round(profile.half_life, digits) == half_life
+
+
+def test_s37_entropy_of_gaussian_logits() -> None:
+    # ln n - σ²/2 in the limit. With w ∝ e^z, m = Ee^z = e^(1/2) and A = E z·e^z = m, one draw moves
+    # the entropy by (e^z·(1 + A/m - z)/m - 1)/n = (e^(z-1/2)·(2 - z) - 1)/n, whose variance is
+    # e·E(2 - x)² - 1 with x normal around 2: (e - 1)/n². So n draws spread it by √((e - 1)/n).
+    count, seeds = 4096, 64
+    expected = math.log(count) - 1 / 2
+    assert round(expected, 4) == 7.8178
+    spread = math.sqrt((math.e - 1) / count)
+    entropies = np.array(
+        [
+            context_curves(
+                spec("nope"), [count], content=Content(content="gaussian", sigma=1.0, seed=seed)
+            ).entropy[0]
+            for seed in range(seeds)
+        ]
+    )
+    assert (np.abs(entropies - expected) < 5 * spread).all()
+    # The finite sum lowers the mean by a few 1/n; beyond that it is ln n - σ²/2.
+    assert entropies.mean() == pytest.approx(
+        expected, abs=4 * spread / math.sqrt(seeds) + 4 / count
+    )
+    assert entropies.std() == pytest.approx(spread, rel=5 / math.sqrt(2 * seeds))
+
+
+MARGIN = Content(content="needle", sigma=0.0, needle_turns=False, match=math.log(9 * 4095))
+"""The logit that gives a key 0.9 of the weight among 4,096."""
+
+
+def needle_weights(link: str, lengths: list[int]) -> list[float]:
+    return [float(one) for one in context_curves(spec(link), lengths, content=MARGIN).needle]
+
+
+def test_s38_log_n_keeps_the_needle_that_plain_attention_loses() -> None:
+    # At 131,072 the margin counts 17/12 times.
+    (scaled,) = needle_weights("log_n", [131_072])
+    margin = math.log(scaled / (1 - scaled)) + math.log(131_071)
+    assert margin == pytest.approx(17 / 12 * math.log(9 * 4095), rel=1e-12)
+    assert round(margin / MARGIN.match, 5) == 1.41667
+    (plain,) = needle_weights("rope", [131_072])
+    assert round(plain, 5) == 0.21947
+    assert scaled == pytest.approx(1 / (1 + 131_071 / (9 * 4095) ** (17 / 12)), rel=1e-12)
+    assert scaled > 0.9
+
+
+def test_s39_one_needle_against_equal_logits() -> None:
+    assert round(MARGIN.match, 4) == 10.5147
+    lengths = [4096, 8192, 32_768, 131_072]
+    for link in ("nope", "causal", "rope"):
+        weights = needle_weights(link, lengths)
+        assert [round(one, 5) for one in weights] == [0.9, 0.81816, 0.52936, 0.21947]
+
+
+def test_s40_the_needles_margin_grows_by_those_slopes() -> None:
+    # Twice the trained window: 1 + ln 2/ln 4096 with log n, (1 + 0.1·ln 2)² with YaRN.
+    def gain(link: str) -> float:
+        (weight,) = needle_weights(link, [8192])
+        return (math.log(weight / (1 - weight)) + math.log(8191)) / MARGIN.match
+
+    assert round((gain("log_n") - 1) / math.log(2), 4) == 0.1202
+    yarn = gain("yarn?scaling_factor=2")
+    assert yarn == pytest.approx((1 + 0.1 * math.log(2)) ** 2, rel=1e-12)
+    assert (yarn - 1) / math.log(2) == pytest.approx(0.2, abs=0.1 * 0.1 * math.log(2) + 1e-9)
+
+
+def test_s41_variance_of_a_causal_mean_is_the_concentration() -> None:
+    places = [1, 2, 10, 100, 1000]
+    found = context_curves(spec("causal"), places).concentration
+    np.testing.assert_allclose(found, 1 / np.asarray(places), rtol=1e-13)
+    # Values with σ = 3, averaged by every query over itself and all before it.
+    runs = 4000
+    values = 3 * np.random.default_rng(0).standard_normal((runs, 1000))
+    means = np.cumsum(values, axis=1)[:, np.asarray(places) - 1] / places
+    spread = 5 * math.sqrt(2 / runs)
+    np.testing.assert_allclose(means.var(axis=0), 9 * found, rtol=spread)
+    # The same for weights that are not alike: Σw²·σ².
+    weights = weight_profile(spec("alibi"), 1000, head=4).weights
+    (uneven,) = context_curves(spec("alibi"), [1000], head=4).concentration
+    assert (values @ weights).var() == pytest.approx(9 * uneven, rel=spread)
+
+
+def test_s47_the_position_is_readable_from_a_causal_mask() -> None:
+    # Equal keys, and a value of 1 on the first token only: what comes out is that token's weight.
+    places = np.arange(1, 5001)
+    for link in ("nope", "causal"):
+        first = context_curves(spec(link), places).first_weight
+        np.testing.assert_allclose(first, 1 / places, rtol=1e-13)
+        np.testing.assert_array_equal((1 / first).round(), places)
+    table = spec("causal").encode(range(60))
+    values = np.zeros((60, 4))
+    values[0] = 1
+    alike = np.ones((60, 8))
+    mixed = output(table, alike, alike, values, is_causal=True)
+    np.testing.assert_allclose(mixed[:, 0], first[:60], rtol=1e-13)

@@ -77,6 +77,7 @@ from posviz.measures.rows import (
     logit_row,
     longest_row,
     row_refusal,
+    scored,
 )
 from posviz.measures.running import RunningSoftmax, running_softmax
 from posviz.measures.score_map import ScoreMap, score_map
@@ -197,6 +198,7 @@ __all__ = [
     "running_softmax",
     "score_decay",
     "score_map",
+    "scored",
     "seen_blocks",
     "shift_error",
     "short_range_cost",

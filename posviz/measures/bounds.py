@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike
-
+from posviz.measures.interpolation_bounds import extrapolation_bound
 from posviz.measures.lengths import at_least
-from posviz.measures.split_angle import Floats
 from posviz.parameters import ParameterError, sentence
-from posviz.results import frozen
+from posviz.results import Array, frozen
 
 
 def critical_dimension(rotary_dim: int, base: float, trained_length: int) -> int:
@@ -37,12 +35,11 @@ def covering_base(trained_length: int, arc: float) -> float:
     return trained_length / arc
 
 
-def decay_bound(distances: ArrayLike, inv_freq: ArrayLike) -> Floats:
+def decay_bound(distances: Any, inv_freq: Any) -> Array:
     """(1/P)·Σ_j |S_j| with S_j the sum of the first j of e^(i·d·f), j = 1 … P: (distances,).
 
     The relative upper bound of RoFormer, arXiv:2104.09864, section 3.4.3; P is the number of pairs.
+    It is :func:`~posviz.measures.extrapolation_bound` with h of 1/2 over the pairs.
     """
-    angles = np.asarray(distances, dtype=np.float64)[:, None] * np.asarray(inv_freq)
-    partial = np.abs(np.cumsum(np.cos(angles) + 1j * np.sin(angles), axis=1))
-    bound: Floats = frozen(partial.mean(axis=1))
-    return bound
+    bound = extrapolation_bound(distances, inv_freq, largest_h=0.5)
+    return frozen(bound / len(inv_freq))

@@ -120,7 +120,7 @@ class Hay:
         distances = self._distances(first, end)
         logits = self._content(first, end, distances)
         if self.row.bias is not None and self.head is not None:
-            return logits + self.row.bias(distances)[self.head]
+            return logits + self.row.bias_of(distances, self.head)
         return logits
 
     @property
@@ -190,9 +190,11 @@ def _spread(row: LogitRow, kept: Array | float) -> Array | float:
     return row.gain * squared**0.5
 
 
-def needle_logit(row: LogitRow, content: Content, head: int = 0) -> float:
-    """Logit of the needle of this context."""
-    distance = content.needle_distance(row.length)
+def needle_logit(
+    row: LogitRow, content: Content, head: int = 0, length: int | None = None
+) -> float:
+    """Logit of the needle of this context, or of a shorter one whose row is its beginning."""
+    distance = content.needle_distance(row.length if length is None else length)
     score = 1.0
     at = np.asarray([distance])
     if content.needle_turns:
@@ -200,7 +202,7 @@ def needle_logit(row: LogitRow, content: Content, head: int = 0) -> float:
         score = found if isinstance(found, float) else float(found[0])
     logit = float(content.match * content_factor(row, score))
     if row.bias is not None:
-        logit += float(row.bias(np.asarray([float(distance)]))[head, 0])
+        logit += float(row.bias_of(np.asarray([float(distance)]), head)[0])
     return logit if distance <= row.window else -math.inf
 
 

@@ -8,8 +8,8 @@ has more than one number per token.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from array_api_compat import array_namespace
@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from posviz.encodings.base import Encoding
 from posviz.measures.content import Content, Hay, needle_logit
 from posviz.measures.lengths import at_least
-from posviz.measures.one_pass import Pass, flat_pass, one_pass, with_needle
+from posviz.measures.one_pass import Beginning, Pass, flat_pass, one_pass, with_needle
 from posviz.measures.rows import logit_row, longest_row, rows_by_kind
 from posviz.measures.split_angle import Floats
 from posviz.parameters import ParameterError, sentence
@@ -77,7 +77,12 @@ def context_lengths(longest: int, most: int = 40, shortest: int = 8) -> np.ndarr
 
 
 def context_curves(
-    spec: Encoding, lengths: ArrayLike, *, content: Content | None = None, head: int = 0
+    spec: Encoding,
+    lengths: ArrayLike,
+    *,
+    content: Content | None = None,
+    head: int = 0,
+    row: LogitRow | None = None,
 ) -> ContextCurves:
     """Entropy, reach, needle and first token of the last query, at each of some lengths.
 
@@ -89,6 +94,7 @@ def context_curves(
     lengths : (lengths,) whole numbers of tokens, at least 1, ascending.
     content : the model of the content; all keys alike by default.
     head : which head of a bias, from 0; the last one where it has fewer.
+    row : the spec's row at the longest of the lengths, where the caller has it.
 
     Raises
     ------
@@ -96,10 +102,12 @@ def context_curves(
     """
     content = content or Content()
     wanted = _checked(lengths)
-    allowed = [length for length in wanted if length <= longest_row(spec)]
+    longest_allowed = longest_row(spec)
+    allowed = [length for length in wanted if length <= longest_allowed]
     found: dict[int, tuple[float, ...]] = {}
-    for row, members in rows_by_kind(spec, allowed):
-        found.update(_through(row, members, content, head))
+    for longest, members in rows_by_kind(spec, allowed):
+        known = row if row is not None and row.length == longest.length else longest
+        found.update(_through(known, members, content, head))
     table = np.array([found[length] for length in allowed]).reshape(len(allowed), 6)
     names = ("entropy", "reach", "half_reach", "first_weight", "concentration", "needle")
     columns = {name: frozen(np.ascontiguousarray(table[:, i])) for i, name in enumerate(names)}
@@ -130,20 +138,30 @@ def entropy(
 
 
 def weight_profile(
-    spec: Encoding, length: int, *, content: Content | None = None, head: int = 0
+    spec: Encoding,
+    length: int,
+    *,
+    content: Content | None = None,
+    head: int = 0,
+    row: LogitRow | None = None,
 ) -> WeightProfile:
-    """Weights of all keys for the last query of one context: :class:`WeightProfile`."""
+    """Weights of all keys for the last query of one context: :class:`WeightProfile`.
+
+    ``row`` is the spec's row at this length, where the caller has it.
+    """
     content = content or Content()
-    row = logit_row(spec, length)
+    row = row or logit_row(spec, length)
     seen = _seen(row, length)
     hay = Hay(row, content, _head(row, head))
     logits = np.full(length, -np.inf)
     logits[:seen] = hay(0, seen)
     if content.content == "needle":
         logits[content.needle_distance(length)] = needle_logit(row, content, _head(row, head))
-    raised = np.exp(logits - logits.max())
+    weights = logits - logits.max()
+    np.exp(weights, out=weights)
+    weights /= weights.sum()
     return WeightProfile(
-        weights=frozen(raised / raised.sum()), logits=frozen(logits), half_life=half_life(logits)
+        weights=frozen(weights), logits=frozen(logits), half_life=half_life(logits)
     )
 
 
@@ -190,15 +208,16 @@ def _through(
     """All numbers of the lengths whose rows are beginnings of one row."""
     head = _head(longest, head)
     seen = {length: _seen(longest, length) for length in members}
-    counts = list(seen.values())
-    sums = _passed(longest, content, head, counts)
-    around = sums if content.content != "same" else _passed(longest, Content(), head, counts)
+    # Where every key equals the query, the needle is looked for among keys of logit 0: a pass of
+    # its own, which is over before the other begins, so that only one row is held at a time.
+    is_same = content.content == "same"
+    apart = _needles(longest, Content(), content, seen, head) if is_same else {}
+    sums = _passed(longest, content, head, list(seen.values()))
     found: dict[int, tuple[float, ...]] = {}
     for length in members:
         hay = sums.at(seen[length])
+        needle = hay if is_same else _with_needle(hay, longest, content, head, length)
         place = content.needle_distance(length)
-        logit = needle_logit(replace(longest, length=length), content, head)
-        needle = with_needle(around.at(seen[length]), place, logit)
         shown = needle if content.content == "needle" else hay
         found[length] = (
             shown.entropy,
@@ -206,9 +225,29 @@ def _through(
             shown.reach(0.5),
             shown.weight(length - 1),
             shown.concentration,
-            needle.weight(place),
+            apart[length] if is_same else needle.weight(place),
         )
     return found
+
+
+def _needles(
+    row: LogitRow, around: Content, content: Content, seen: Mapping[int, int], head: int
+) -> dict[int, float]:
+    """Weight of the needle among the keys of another model of the content, per length."""
+    sums = _passed(row, around, head, list(seen.values()))
+    return {
+        length: _with_needle(sums.at(count), row, content, head, length).weight(
+            content.needle_distance(length)
+        )
+        for length, count in seen.items()
+    }
+
+
+def _with_needle(
+    hay: Beginning, row: LogitRow, content: Content, head: int, length: int
+) -> Beginning:
+    logit = needle_logit(row, content, head, length)
+    return with_needle(hay, content.needle_distance(length), logit)
 
 
 def _passed(row: LogitRow, content: Content, head: int, counts: Sequence[int]) -> Pass:

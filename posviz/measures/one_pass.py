@@ -117,10 +117,11 @@ def one_pass(logits: Callable[[int, int], Floats], counts: Sequence[int]) -> Pas
 def flat_pass(counts: Sequence[int]) -> Pass:
     """The same for a row of equal logits, 0 each, where every sum is known: ln n, ln n and 1/n."""
     wanted = sorted(set(counts))
-    numbers = np.arange(1.0, wanted[-1] + 1)
+    log_numbers = np.arange(1.0, wanted[-1] + 1)
+    np.log(log_numbers, out=log_numbers)
     return Pass(
-        logits=np.zeros(wanted[-1]),
-        log_total=np.log(numbers),
+        logits=np.broadcast_to(0.0, wanted[-1]),
+        log_total=log_numbers,
         entropy={count: math.log(count) for count in wanted},
         concentration={count: 1 / count for count in wanted},
     )

@@ -15,6 +15,7 @@ from array_api_compat import array_namespace, device
 from numpy.typing import ArrayLike
 
 from posviz.encodings.base import Encoding
+from posviz.encodings.given_content import ContentEncoding
 from posviz.measures.content import content_factor, spread_at
 from posviz.measures.lengths import at_least
 from posviz.measures.rows import alike, logit_row
@@ -84,7 +85,7 @@ def given_scores(
     Raises
     ------
     ParameterError : q and k of another size than the head; an encoding whose q and k already hold
-        the positions.
+        the positions, or whose logits are terms of queries and keys of its own.
     """
     row = logit_row(spec, length)
     q, k = np.asarray(query, dtype=np.float64), np.asarray(key, dtype=np.float64)
@@ -127,7 +128,7 @@ def independent_scores(
     size = row.head_dim or HEAD_DIM
     rng = np.random.default_rng(seed)
     q, k = math.sqrt(sigma) * rng.standard_normal((2, draws, size))
-    bias = 0.0 if row.bias is None else np.asarray(row.bias(at))[min(head, row.heads - 1)]
+    bias = 0.0 if row.bias is None else np.asarray(row.bias_of(at, head))
     scores = _sampled(row, at, q, k) + bias
     spread = sigma * np.asarray(spread_at(row, at))
     return IndependentScores(
@@ -196,16 +197,25 @@ def _drawn_products(row: LogitRow, q: Floats, k: Floats) -> tuple[tuple[Floats, 
 
 
 def _with_bias(row: LogitRow, score: Array | float, length: int, head: int) -> Array:
+    """Scores with what the encoding adds to them, minus infinity beyond its window: (length,)."""
     like = row.inv_freq if row.inv_freq is not None else np.empty(0)
     xp = array_namespace(like)
+    if isinstance(score, float | int):
+        score = xp.full(length, float(score), dtype=like.dtype, device=device(like))
+    if row.bias is None and math.isinf(row.window):
+        return score
     distances = xp.arange(length, dtype=like.dtype, device=device(like))
-    logits = score + xp.zeros_like(distances)
     if row.bias is not None:
-        logits = logits + row.bias(distances)[min(head, row.heads - 1)]
-    return xp.where(distances <= row.window, logits, xp.full_like(logits, -math.inf))
+        score = score + row.bias_of(distances, head)
+    return xp.where(distances <= row.window, score, xp.full_like(score, -math.inf))
 
 
 def _check_pair(spec: Encoding, row: LogitRow, q: Floats, k: Floats) -> None:
+    if isinstance(spec, ContentEncoding):
+        raise ParameterError(
+            f"{spec.title}: its logits are terms of the queries and keys of its own tokens, so "
+            "that a given pair has no place in them."
+        )
     if row.alike is not None or (row.inv_freq is not None and not row.head_dim):
         raise ParameterError(
             f"{spec.title}: a given query and key already hold the positions, which are added "

@@ -62,7 +62,7 @@ def attention_resolution(logits: Array) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> attention_resolution(np.zeros(4))
+    >>> attention_resolution(np.zeros(4)).round(4)
     array([1.    , 0.25  , 0.1111, 0.0625])
     """
     xp = array_namespace(logits)
@@ -100,7 +100,8 @@ def resolution_curve(
     """
     content = content or Content()
     wanted = [_whole_length(one) for one in np.asarray(lengths).ravel().tolist()]
-    allowed = [length for length in wanted if length <= longest_row(spec)]
+    longest_allowed = longest_row(spec)
+    allowed = [length for length in wanted if length <= longest_allowed]
     groups: dict[Hashable, list[int]] = {}
     for length in allowed:
         is_alone = content.content == "needle"

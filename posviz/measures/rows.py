@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from array_api_compat import array_namespace, is_numpy_namespace
@@ -37,13 +38,22 @@ def logit_row(spec: Encoding, length: int, *, like: Array = PLAIN) -> LogitRow:
     ParameterError : a length below 1 or too long for the encoding; an encoding that says nothing
         about the logits of tokens in one row.
     """
-    at_least(spec.title, "length", length, 1, longest_row(spec))
-    row = spec.logit_row(length, like=like)
-    if row is not None:
+    is_plain = isinstance(length, int) and not isinstance(length, bool) and length >= 1
+    # Asked first: it costs a fraction of the question how long a row may be.
+    row = spec.logit_row(length, like=like) if is_plain else None
+    if row is not None and length <= min(LONGEST_CONTEXT, spec.longest_row):
         return row
     if refusal := row_refusal(spec):
         raise ParameterError(refusal)
+    at_least(spec.title, "length", length, 1, longest_row(spec))
     return _read_off(spec, length)
+
+
+def scored(row: LogitRow) -> LogitRow:
+    """The row with the score of equal content worked out at all its distances, for several uses."""
+    if row.alike is not None or row.inv_freq is None:
+        return row
+    return replace(row, alike=frozen(alike(row, 0, row.length)))
 
 
 def rows_by_kind(spec: Encoding, lengths: Sequence[int]) -> list[tuple[LogitRow, list[int]]]:

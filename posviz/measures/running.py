@@ -92,15 +92,18 @@ def running_softmax(logits: Array) -> RunningSoftmax:
         raise ParameterError("running softmax: logits must be one row with at least one key.")
     if not bool(xp.all(xp.isfinite(logits))):
         raise ParameterError("running softmax: logits must be finite numbers.")
-    parts = [
-        block.softmax()
-        for block in running_blocks(lambda first, end: logits[first:end], logits.shape[0])
-    ]
-    return RunningSoftmax(
-        log_total=xp.concat([part.log_total for part in parts]),
-        entropy=xp.concat([part.entropy for part in parts]),
-        concentration=xp.concat([part.concentration for part in parts]),
-    )
+    columns: tuple[list[Array], ...] = ([], [], [])
+    for block in running_blocks(lambda first, end: logits[first:end], logits.shape[0]):
+        part = block.softmax()
+        for column, values in zip(
+            columns, (part.log_total, part.entropy, part.concentration), strict=True
+        ):
+            column.append(values)
+    joined = []
+    for column in columns:
+        joined.append(xp.concat(column))
+        column.clear()  # one column at a time stands twice in memory
+    return RunningSoftmax(log_total=joined[0], entropy=joined[1], concentration=joined[2])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -65,7 +65,8 @@ def weight_window(
 
     Parameters
     ----------
-    place : position of the query in the middle; moved so that the window begins at 0 or later.
+    place : position of the query in the middle; the window is moved so that it begins at 0 or later
+        and ends where the encoding does.
     window : queries and keys, at least 1.
 
     Raises
@@ -73,7 +74,7 @@ def weight_window(
     ParameterError : a window of 0, a negative place, or one beyond what the encoding can give.
     """
     at_least("weight window", "window", window, 1)
-    at_least("weight window", "place", place, 0)
+    at_least("weight window", "place", place, 0, longest_row(spec) - 1)
     content = _without_draws(content or Content())
     last = min(max(place + window // 2, window) - 1, longest_row(spec) - 1)
     first = max(0, last - window + 1)

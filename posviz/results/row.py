@@ -30,6 +30,7 @@ class LogitRow:
     rotary_gain : factor on the rotated part, attention_factor².
     gain : factor on all of the content's logit at this length.
     bias : distances to (heads, distances), or None for 0.
+    head_bias : distances and a head to (distances,), where that is quicker than all heads.
     head_dim, layout : size of a head, and which two of its dimensions form pair i, where content is
         rotated as queries and keys; 0 where it is not.
     window : the farthest distance that is seen.
@@ -46,11 +47,20 @@ class LogitRow:
     rotary_gain: float = 1.0
     gain: float = 1.0
     bias: Callable[[Array], Array] | None = None
+    head_bias: Callable[[Array, int], Array] | None = None
     head_dim: int = 0
     layout: Layout = "half_split"
     window: float = math.inf
     alike: Array | None = None
     varies: bool = False
+
+    def bias_of(self, distances: Array, head: int) -> Array:
+        """The bias of one head, the last one where there are fewer: (distances,)."""
+        assert self.bias is not None
+        chosen = min(head, self.heads - 1)
+        if self.head_bias is not None:
+            return self.head_bias(distances, chosen)
+        return self.bias(distances)[chosen]
 
     @property
     def kind(self) -> Hashable:

@@ -20,6 +20,7 @@ from posviz.encodings.given_content import ContentEncoding
 from posviz.encodings.rotary import RotaryFamily
 from posviz.measures import alike, alike_at, equal_scores, logit_row, longest_row, row_refusal
 from posviz.measures.position_part import with_tokens_alike
+from posviz.measures.rows import rows_by_kind
 from posviz.parameters import ParameterError
 from posviz.results import AttentionTerms, PositionTable
 
@@ -78,10 +79,13 @@ def encoded(spec: Any, positions: np.ndarray, length: int) -> Any:
 
 
 def row_of(spec: Encoding, length: int) -> np.ndarray:
-    row = logit_row(spec, length)
-    heads = range(row.heads)
-    match = matching(spec)
-    return np.stack([equal_scores(spec, length=length, match=match, head=one) for one in heads])
+    row, match = logit_row(spec, length), matching(spec)
+    return np.stack(
+        [
+            equal_scores(spec, length=length, match=match, head=head, row=row)
+            for head in range(row.heads)
+        ]
+    )
 
 
 def same(found: np.ndarray, expected: np.ndarray) -> None:
@@ -125,8 +129,8 @@ def test_row_is_right_beyond_the_trained_window_too(encoding: type[Encoding]) ->
 
 @pytest.mark.parametrize(
     "encoding",
-    # The hidden layer of an MLP bias may be so wide that each of its draws takes seconds.
-    [encoding for encoding in BY_DISTANCE if encoding.id != "mlp_bias"],
+    # A hidden layer, or a table of all distances, may be so large that each draw takes seconds.
+    [encoding for encoding in BY_DISTANCE if encoding.id not in ("mlp_bias", "toeplitz")],
     ids=lambda encoding: encoding.id,
 )
 @settings(
@@ -162,6 +166,26 @@ def test_rows_of_one_kind_begin_alike(encoding: type[Encoding]) -> None:
             shorter = firsts.setdefault(row.kind, row)
             at = np.unique(np.linspace(0, shorter.length - 1, 40).astype(int))
             same(part_of(row, at), part_of(shorter, at))
+
+
+@every_row
+def test_lengths_of_one_kind_lie_side_by_side(encoding: type[Encoding]) -> None:
+    lengths = [1, 2, 63, 64, 511, 512, 513, 2048, 4096, 4097, 8191, 8192, 8193, 16_384, 32_768]
+    for spec in variants(encoding):
+        if spec.logit_row(1) is None:
+            continue
+        kinds = [logit_row(spec, one).kind for one in lengths]
+        groups = {
+            kind: [at for at, one in zip(lengths, kinds, strict=True) if one == kind]
+            for kind in kinds
+        }
+        # No kind comes back once another has come between, or a group would miss some lengths.
+        assert [one for members in groups.values() for one in members] == lengths
+        found = rows_by_kind(spec, lengths)
+        assert sorted(members for _, members in found) == list(groups.values())
+        for row, members in found:
+            assert row.length == members[-1]
+            assert row.kind == kinds[lengths.index(members[0])]
 
 
 def part_of(row: Any, distances: np.ndarray) -> np.ndarray:
@@ -253,13 +277,36 @@ def test_longest_rows() -> None:
     assert longest_row(posviz.parse("sinusoidal?model_dim=511")) == 512
 
 
-@pytest.mark.parametrize("bad", [0, -1, 4_194_305, 2.0, True])
-def test_lengths_outside_the_range_are_refused(bad: Any) -> None:
+@pytest.mark.parametrize(
+    ("bad", "allowed"),
+    [
+        (0, "a whole number of at least 1"),
+        (-1, "a whole number of at least 1"),
+        (2.0, "a whole number of at least 1"),
+        (True, "a whole number of at least 1"),
+        (4_194_305, "a whole number of at least 1 and at most 4194304"),
+    ],
+)
+def test_lengths_outside_the_range_are_refused(bad: Any, allowed: str) -> None:
     with pytest.raises(ParameterError) as error:
         logit_row(posviz.parse("rope"), bad)
-    assert str(error.value) == (
-        f"RoPE: length must be a whole number of at least 1 and at most 4194304; got {bad}."
-    )
+    assert str(error.value) == f"RoPE: length must be {allowed}; got {bad}."
+
+
+@every_row
+def test_bias_of_one_head_is_that_of_all_heads(encoding: type[Encoding]) -> None:
+    distances = np.array([0.0, 1.0, 17.0, 699.0])
+    for spec in variants(encoding):
+        row = spec.logit_row(700)
+        if row is None or row.bias is None:
+            continue
+        for head in (0, row.heads - 1, row.heads + 3):
+            np.testing.assert_allclose(
+                row.bias_of(distances, head),
+                row.bias(distances)[min(head, row.heads - 1)],
+                rtol=1e-14,
+                atol=0,
+            )
 
 
 def test_an_odd_sinusoid_is_read_off_its_vectors() -> None:

@@ -6,7 +6,7 @@ encoding says otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, ClassVar
 
 from annotated_types import Ge, Le
@@ -102,7 +102,17 @@ class BiasEncoding(Encoding):
             key = length - 1 - distances
             return self.matrix(query[:, None], key[None, :], parts)[:, 0, :]
 
-        return LogitRow(length=length, heads=self.heads, bias=bias, varies=self.row_varies(length))
+        return LogitRow(
+            length=length,
+            heads=self.heads,
+            bias=bias,
+            head_bias=self.head_bias(parts),
+            varies=self.row_varies(length),
+        )
+
+    def head_bias(self, parts: Mapping[str, Array]) -> Callable[[Array, int], Array] | None:
+        """The bias of one head at some distances, where there is a quicker way than all heads."""
+        return None
 
     def row_varies(self, length: int) -> bool:
         """Whether the bias of a key at one distance differs from that in shorter contexts."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -140,9 +140,17 @@ matrix = -slopes[:, None, None] * distance
         return array_namespace(like).asarray(values, dtype=like.dtype, device=device_of(like))
 
     def bias(self, distance: Array, parts: Mapping[str, Array]) -> Array:
-        xp = array_namespace(distance)
-        counted = xp.abs(distance) if self.form == "symmetric" else distance
-        return -per_head(self.slopes(distance), distance) * counted
+        return -per_head(self.slopes(distance), distance) * self.counted(distance)
+
+    def counted(self, distance: Array) -> Array:
+        """What a slope is multiplied with: δ, or |δ| in the symmetric form."""
+        return array_namespace(distance).abs(distance) if self.form == "symmetric" else distance
+
+    def head_bias(self, parts: Mapping[str, Array]) -> Callable[[Array, int], Array] | None:
+        if not self.is_toeplitz:
+            return None
+        slopes = self.slopes(np.empty(0)).tolist()
+        return lambda distance, head: -slopes[head] * self.counted(distance)
 
     def matrix(self, query: Array, key: Array, parts: Mapping[str, Array]) -> Array:
         # One row for all queries, and no copy of it for each.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,8 +21,11 @@ from posviz.figures.attention.receptive import Stack
 from posviz.figures.attention.thinned import thinned
 from posviz.measures import Content, ContextCurves, HeadProfiles, WeightWindow
 from posviz.parameters import ParameterError
+from posviz.results import LogitRow
+from posviz.ui.attention.lengths import longest_of
 
 _KEPT = 128
+_LONGEST_ROW_KEPT = 1 << 18
 CURVES_TO = 65536
 """Curves against context length go this far at least: a shorter context moves along them."""
 _SPREAD_POINTS = 160
@@ -49,19 +52,34 @@ def _content(key: Frozen) -> Content:
     return Content(**dict(key))
 
 
+@functools.lru_cache(maxsize=8)
+def _row(link: str, length: int) -> LogitRow:
+    """A row with its score of equal content, which decay, weights and curves share."""
+    return measures.scored(measures.logit_row(parse(link), length))
+
+
+def row_of(link: str, length: int) -> LogitRow:
+    """The row of a link; one of up to 2^18 tokens is kept, which is 2 MB."""
+    if length > _LONGEST_ROW_KEPT:
+        return measures.logit_row(parse(link), length)
+    return _row(link, length)
+
+
 @functools.lru_cache(maxsize=_KEPT)
 def by_length(link: str, longest: int, content: Frozen, head: int) -> ContextCurves:
     """Entropy, reach, needle and first token at lengths up to the longest."""
     spec = parse(link)
-    lengths = measures.context_lengths(min(longest, measures.longest_row(spec)))
-    return measures.context_curves(spec, lengths, content=_content(content), head=head)
+    lengths = measures.context_lengths(min(longest, longest_of(link)))
+    row = row_of(link, int(lengths[-1]))
+    return measures.context_curves(spec, lengths, content=_content(content), head=head, row=row)
 
 
 @functools.lru_cache(maxsize=_KEPT)
 def at_length(link: str, length: int, content: Frozen, head: int) -> ContextCurves:
     """The same at one length, so that what is read at the cursor is its own value."""
     spec = parse(link)
-    return measures.context_curves(spec, [length], content=_content(content), head=head)
+    row = row_of(link, length)
+    return measures.context_curves(spec, [length], content=_content(content), head=head, row=row)
 
 
 def joined(curves: ContextCurves, one: ContextCurves) -> ContextCurves:
@@ -81,7 +99,7 @@ def resolution(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Lengths and attention resolution."""
     spec = parse(link)
-    lengths = measures.context_lengths(min(longest, measures.longest_row(spec)))
+    lengths = measures.context_lengths(min(longest, longest_of(link)))
     found = measures.resolution_curve(spec, lengths, content=_content(content), head=head)
     return found.lengths, found.resolution
 
@@ -96,7 +114,9 @@ def weights(
     within: tuple[float, float] | None,
 ) -> tuple[tuple[np.ndarray, np.ndarray], float]:
     """Thinned weights against distance, and the half-life."""
-    profile = measures.weight_profile(parse(link), length, content=_content(content), head=head)
+    profile = measures.weight_profile(
+        parse(link), length, content=_content(content), head=head, row=row_of(link, length)
+    )
     return thinned(profile.weights, within=within, keep=keep), profile.half_life
 
 
@@ -181,7 +201,10 @@ def heads(link: str, length: int, content: Frozen) -> HeadProfiles:
 
 @functools.lru_cache(maxsize=_KEPT)
 def window(link: str, place: int, size: int, content: Frozen, head: int) -> WeightWindow:
-    """A window of the matrix around a place."""
+    """A window of the matrix around a place, or at the end of what the encoding can give."""
+    longest = longest_of(link)
+    size = min(size, longest)
+    place = min(place, longest - max(1, size // 2))
     return measures.weight_window(
         parse(link), place, window=size, content=_content(content), head=head
     )
@@ -237,6 +260,23 @@ def has_stages(link: str, length: int) -> bool:
     row = measures.logit_row(parse(link), length)
     rotates = row.inv_freq is not None and row.seen is None
     return rotates or (row.bias is not None and not row.varies)
+
+
+class FeelsPlace(NamedTuple):
+    """What makes the logit of one key depend on where it lies."""
+
+    turns: bool
+    """The score of equal content changes with distance: a rotation, or vectors per position."""
+    placed: bool
+    """A bias, or the end of a window, acts whatever the content is."""
+
+
+@functools.lru_cache(maxsize=512)
+def feels_place(link: str, longest: int) -> FeelsPlace:
+    """Whether it matters where the needle lies, and whether it is turned, up to some length."""
+    row = measures.logit_row(parse(link), 1)
+    turns = row.inv_freq is not None or row.alike is not None
+    return FeelsPlace(turns, row.bias is not None or row.window < longest - 1)
 
 
 Stages = tuple[tuple[str, np.ndarray, np.ndarray], ...]

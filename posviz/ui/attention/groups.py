@@ -7,8 +7,10 @@ from typing import Any
 
 from posviz.catalog import link
 from posviz.encodings.base import Encoding
-from posviz.measures import longest_row
+from posviz.ui.attention import curves
 from posviz.ui.attention.lead_panels import has_heads
+from posviz.ui.attention.lengths import longest_of
+from posviz.ui.attention.panels import longest
 from posviz.ui.attention.reading import READING
 from posviz.ui.attention.view import View
 from posviz.ui.controls import choice, control
@@ -51,7 +53,7 @@ def groups(view: View, first: View) -> list[dict[str, Any]]:
             item.update(slider=[1, at.length - 1], upper=at.length - 1)
         if item["name"] == "head":
             item["slider"] = [0, max(1, _heads(view) - 1)]
-    one = [_lead(view), *items(*_ONE)]
+    one = [*_lead(view), *items(*_ONE)]
     return [
         {
             "title": "Context",
@@ -80,7 +82,7 @@ def _control(name: str, first: View) -> dict[str, Any]:
 
 def _without_effect(view: View) -> set[str]:
     """Parameters of the page that change nothing now."""
-    at = view.reading
+    at, content = view.reading, view.content
     hidden: set[str] = set()
     if at.question != "given":
         hidden |= {"correlation", "typed_query", "typed_key"}
@@ -89,8 +91,20 @@ def _without_effect(view: View) -> set[str]:
     drawn = at.content in ("gaussian", "needle") or at.question == "independent"
     if not drawn:
         hidden |= {"sigma"}
-    if not drawn and not (at.question == "given" and not (at.typed_query and at.typed_key)):
+    if not (drawn and at.sigma > 0) and not (
+        at.question == "given" and not (at.typed_query and at.typed_key)
+    ):
         hidden |= {"seed"}
+    rows = [curves.feels_place(link(item.spec), longest(view)) for item in view.shown]
+    turns = any(row.turns for row in rows)
+    if not turns:
+        hidden |= {"needle_turns"}
+    placed = any(row.placed for row in rows) or (turns and at.needle_turns)
+    if not (placed or content.is_drawn or content.content == "needle"):
+        hidden |= {"depth"}
+    lead = view.lead
+    if not curves.has_stages(link(lead.spec), lead.within(at.length)):
+        hidden |= {"precision"}
     if _heads(view) < 2:
         hidden |= {"head"}
     return hidden
@@ -102,18 +116,24 @@ def _heads(view: View) -> int:
     return max([1, *counted])
 
 
-def _lead(view: View) -> dict[str, Any]:
+def _lead(view: View) -> list[dict[str, Any]]:
+    """The choice of the encoding that is shown alone, where there is more than one."""
     options = {item.slot: item.label for item in view.shown}
-    return choice(
-        "lead",
-        "shown below",
-        options,
-        default=next(iter(options)),
-        help=READING["lead"].parameter.help,
-    )
+    if len(options) < 2:
+        return []
+    return [
+        choice(
+            "lead",
+            "shown below",
+            options,
+            default=next(iter(options)),
+            help=READING["lead"].parameter.help,
+        )
+    ]
 
 
 def _inert(view: View, spec: Encoding) -> frozenset[str]:
     """Parameters of an encoding that change no row of logits now."""
     layout = view.reading.question == "given"
-    return inert_in_row(link(spec), min(view.reading.length, longest_row(spec)), layout)
+    text = link(spec)
+    return inert_in_row(text, min(view.reading.length, longest_of(text)), layout)

@@ -6,6 +6,7 @@ from typing import Any
 
 from posviz.catalog import link
 from posviz.measures import Content
+from posviz.ui.attention import curves
 from posviz.ui.attention.view import View
 
 
@@ -30,6 +31,7 @@ def code(view: View) -> str:
     head = f", head={at.head}" if at.head else ""
     length = view.shown[0].within(at.length)
     return (
+        "import numpy as np\n"
         "import posviz\n"
         "from posviz import measures\n\n"
         f'spec = posviz.parse("{link(spec)}")\n'
@@ -39,7 +41,33 @@ def code(view: View) -> str:
         "print(curves.entropy, curves.reach, curves.needle)\n"
         f"profile = measures.weight_profile(spec, {length}, content=content{head})\n"
         "print(profile.weights, profile.half_life)\n"
-        f"print(measures.equal_scores(spec, length={length}, match={at.match:g}{head}))\n"
+        f"{_scores(view, length, head)}\n"
+    )
+
+
+def _scores(view: View, length: int, head: str) -> str:
+    """The lines that give the score against distance, for the question that is asked."""
+    at, item = view.reading, view.shown[0]
+    if at.question == "equal":
+        return f"print(measures.equal_scores(spec, length={length}, match={at.match!r}{head}))"
+    if at.question == "independent":
+        return (
+            f"scores = measures.independent_scores(\n"
+            f"    spec, lengths - 1, length={length}, sigma={at.sigma!r}, seed={at.seed}{head}\n)\n"
+            "print(scores.mean, scores.spread)"
+        )
+    pair = (at.correlation, at.seed, at.typed_query, at.typed_key)
+    if isinstance(curves.given_scores(link(item.spec), length, pair, at.head, 0, None), str):
+        return "# a given query and key have no place in this encoding"
+    lines = [
+        "size = measures.logit_row(spec, 1).head_dim or measures.HEAD_DIM",
+        f"query, key = measures.correlated_pair(size, {at.correlation!r}, {at.seed})",
+    ]
+    for name, typed in (("query", at.typed_query), ("key", at.typed_key)):
+        if typed:
+            lines.append(f"{name} = np.resize({typed!r}, size)")
+    return "\n".join(
+        [*lines, f"print(measures.given_scores(spec, query, key, length={length}{head}))"]
     )
 
 

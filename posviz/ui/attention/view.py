@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from posviz.catalog import link
 from posviz.encodings.base import Encoding
-from posviz.measures import Content, longest_row, row_refusal
+from posviz.measures import Content, row_refusal
 from posviz.parameters import ParameterError
+from posviz.ui.attention.lengths import longest_of
 from posviz.ui.attention.reading import READING, Reading
 from posviz.ui.controls import as_typed
 from posviz.ui.slots.choice import Slots, slot_title
@@ -48,7 +50,7 @@ class Shown:
 
     def within(self, length: int) -> int:
         """The length, or the longest context that this encoding gives a row for."""
-        return min(length, longest_row(self.spec))
+        return min(length, longest_of(link(self.spec)))
 
 
 @dataclass(frozen=True)
@@ -98,10 +100,12 @@ def changed(view: View, sent: Mapping[str, Any]) -> View:
 
 
 def _checked(view: View) -> View:
-    """The view, once its specs and readings are known to be usable; cursors inside the context."""
+    """The view, once its specs and readings are known to be usable; cursors inside the context,
+    and the lead in a slot that holds an encoding."""
     last = view.reading.length - 1
     kept = {name: min(view.values[name], last) for name in ("distance", "place")}
     for item in view.shown:
         if refusal := row_refusal(item.spec):
             raise ParameterError(refusal)
-    return replace(view, values={**view.values, **kept})
+        item.within(1)
+    return replace(view, values={**view.values, **kept, "lead": view.lead.slot})
