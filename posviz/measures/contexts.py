@@ -20,6 +20,7 @@ from posviz.measures.content import Content, Hay, needle_logit
 from posviz.measures.lengths import at_least
 from posviz.measures.one_pass import Beginning, Pass, flat_pass, one_pass, with_needle
 from posviz.measures.rows import logit_row, longest_row, rows_by_kind
+from posviz.measures.running import BLOCK
 from posviz.measures.split_angle import Floats
 from posviz.parameters import ParameterError, sentence
 from posviz.results import Array, LogitRow, frozen
@@ -149,20 +150,38 @@ def weight_profile(
 
     ``row`` is the spec's row at this length, where the caller has it.
     """
-    content = content or Content()
-    row = row or logit_row(spec, length)
-    seen = _seen(row, length)
-    hay = Hay(row, content, _head(row, head))
-    logits = np.full(length, -np.inf)
-    logits[:seen] = hay(0, seen)
-    if content.content == "needle":
-        logits[content.needle_distance(length)] = needle_logit(row, content, _head(row, head))
+    logits = content_logits(spec, length, content=content, head=head, row=row)
     weights = logits - logits.max()
     np.exp(weights, out=weights)
     weights /= weights.sum()
     return WeightProfile(
         weights=frozen(weights), logits=frozen(logits), half_life=half_life(logits)
     )
+
+
+def content_logits(
+    spec: Encoding,
+    length: int,
+    *,
+    content: Content | None = None,
+    head: int = 0,
+    row: LogitRow | None = None,
+) -> Floats:
+    """Logits of all keys for the last query, minus infinity where one is not seen: (length,).
+
+    The needle's stands in its place where the content has one.
+    """
+    content = content or Content()
+    row = row or logit_row(spec, length)
+    seen = _seen(row, length)
+    hay = Hay(row, content, _head(row, head))
+    logits = np.full(length, -np.inf)
+    for first in range(0, seen, BLOCK):
+        end = min(first + BLOCK, seen)
+        logits[first:end] = hay(first, end)
+    if content.content == "needle":
+        logits[content.needle_distance(length)] = needle_logit(row, content, _head(row, head))
+    return logits
 
 
 def half_life(logits: Array) -> float:

@@ -91,7 +91,8 @@ def given_scores(
     q, k = np.asarray(query, dtype=np.float64), np.asarray(key, dtype=np.float64)
     _check_pair(spec, row, q, k)
     if row.inv_freq is None:
-        return _with_bias(row, row.gain * float(q @ k) / math.sqrt(q.size), length, head)
+        divisor = math.sqrt(q.size) if row.divides_logits else 1.0
+        return _with_bias(row, row.gain * float(q @ k) / divisor, length, head)
     amplitude, still = pair_products(row, q, k)
     frequencies = row.inv_freq
     if row.seen is None:
@@ -177,7 +178,8 @@ def waves_at_many(seen: Floats, inv_freq: Floats, amplitude: tuple[Array, Array]
 def _sampled(row: LogitRow, at: Floats, q: Floats, k: Floats) -> Floats:
     """Scores of drawn q and k: (draws, distances)."""
     if row.inv_freq is None or not row.head_dim:
-        products = np.einsum("nd,nd->n", q, k) / math.sqrt(q.shape[1])
+        divisor = math.sqrt(q.shape[1]) if row.divides_logits else 1.0
+        products = np.einsum("nd,nd->n", q, k) / divisor
         return row.gain * np.repeat(products[:, None], len(at), axis=1)
     (real, imaginary), still = _drawn_products(row, q, k)
     seen = at if row.seen is None else np.asarray(row.seen(at))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import math
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace
@@ -11,10 +13,10 @@ from numpy.typing import ArrayLike
 
 from posviz.encodings.base import Encoding
 from posviz.measures.content import Content
-from posviz.measures.contexts import weight_profile
+from posviz.measures.contexts import content_logits
 from posviz.measures.lengths import at_least
 from posviz.measures.rows import logit_row, longest_row
-from posviz.measures.running import running_softmax
+from posviz.measures.running import check_row, running_blocks
 from posviz.measures.split_angle import Floats
 from posviz.results import Array, frozen
 
@@ -65,19 +67,34 @@ def attention_resolution(logits: Array) -> Array:
     >>> attention_resolution(np.zeros(4)).round(4)
     array([1.    , 0.25  , 0.1111, 0.0625])
     """
+    check_row("attention resolution", logits)
+    return array_namespace(logits).concat([part for _, part in _blocks(logits)])
+
+
+def _blocks(logits: Array) -> Iterator[tuple[int, Array]]:
+    """The resolution block by block: first key, and its values."""
     xp = array_namespace(logits)
-    log_total = running_softmax(logits).log_total
-    ends = xp.exp(2 * (logits[0] - log_total)) + xp.exp(2 * (logits - log_total))
-    if logits.shape[0] == 1:
-        return ends / 2
-    larger = xp.where(logits[1:] > logits[:-1], logits[1:], logits[:-1])
-    gap = xp.abs(logits[1:] - logits[:-1])
-    # Equal neighbours differ by nothing, whose logarithm is not finite; the square of this is 0.
-    nothing = xp.full_like(gap, float(xp.finfo(gap.dtype).smallest_normal))
-    apart = -xp.expm1(-gap)
-    log_step = 2 * (larger + xp.log(xp.where(apart > nothing, apart, nothing)))
-    steps = xp.exp(running_softmax(log_step).log_total - 2 * log_total[1:])
-    return (ends + xp.concat((xp.zeros_like(ends[:1]), steps))) / 2
+    steps, top = 0.0, -math.inf
+    for block in running_blocks(lambda first, end: logits[first:end], logits.shape[0]):
+        steps *= math.exp(2 * (top - block.top)) if steps else 0.0
+        top = block.top
+        before = max(0, block.first - 1)
+        u = logits[before : block.first + block.above.shape[0]] - top
+        squares = _squared_steps(u, xp)
+        if block.first == 0:
+            squares = xp.concat((xp.zeros_like(block.above[:1]), squares))
+        running = xp.cumulative_sum(squares) + steps
+        first = math.exp(float(logits[0]) - top)
+        total = block.total * block.total
+        yield block.first, (first * first + block.raised * block.raised + running) / (2 * total)
+        steps = float(running[-1])
+
+
+def _squared_steps(u: Array, xp: Any) -> Array:
+    """(e^u_i - e^u_(i-1))² without the digits that a difference of neighbours would lose."""
+    larger = xp.where(u[1:] > u[:-1], u[1:], u[:-1])
+    step = xp.exp(larger) * xp.expm1(-xp.abs(u[1:] - u[:-1]))
+    return step * step
 
 
 def resolution_curve(
@@ -109,13 +126,25 @@ def resolution_curve(
         groups.setdefault(kind, []).append(length)
     found: dict[int, float] = {}
     for members in groups.values():
-        logits = weight_profile(spec, max(members), content=content, head=head).logits
-        resolution = attention_resolution(logits[np.isfinite(logits)])
-        found |= {one: float(resolution[min(one, len(resolution)) - 1]) for one in members}
+        logits = content_logits(spec, max(members), content=content, head=head)
+        seen = int(np.isfinite(logits).sum())
+        found |= _at(logits[:seen], sorted(members))
     return ResolutionCurve(
         lengths=frozen(np.asarray(allowed, dtype=np.float64)),
         resolution=frozen(np.asarray([found[length] for length in allowed], dtype=np.float64)),
     )
+
+
+def _at(logits: Floats, lengths: list[int]) -> dict[int, float]:
+    """Resolution of some beginnings of a row; beyond its end that of the whole."""
+    found: dict[int, float] = {}
+    left = list(lengths)
+    for first, part in _blocks(logits):
+        end = first + len(part)
+        while left and (left[0] <= end or end == len(logits)):
+            length = left.pop(0)
+            found[length] = float(part[min(length, end) - 1 - first])
+    return found
 
 
 def _whole_length(value: float) -> int:

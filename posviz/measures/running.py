@@ -87,11 +87,8 @@ def running_softmax(logits: Array) -> RunningSoftmax:
     >>> running_softmax(np.zeros(4)).entropy.round(4)
     array([0.    , 0.6931, 1.0986, 1.3863])
     """
+    check_row("running softmax", logits)
     xp = array_namespace(logits)
-    if logits.ndim != 1 or not logits.shape[0]:
-        raise ParameterError("running softmax: logits must be one row with at least one key.")
-    if not bool(xp.all(xp.isfinite(logits))):
-        raise ParameterError("running softmax: logits must be finite numbers.")
     columns: tuple[list[Array], ...] = ([], [], [])
     for block in running_blocks(lambda first, end: logits[first:end], logits.shape[0]):
         part = block.softmax()
@@ -104,6 +101,14 @@ def running_softmax(logits: Array) -> RunningSoftmax:
         joined.append(xp.concat(column))
         column.clear()  # one column at a time stands twice in memory
     return RunningSoftmax(log_total=joined[0], entropy=joined[1], concentration=joined[2])
+
+
+def check_row(owner: str, logits: Array) -> None:
+    """ParameterError for logits that are no row of finite numbers with at least one key."""
+    if logits.ndim != 1 or not logits.shape[0]:
+        raise ParameterError(f"{owner}: logits must be one row with at least one key.")
+    if not bool(array_namespace(logits).all(array_namespace(logits).isfinite(logits))):
+        raise ParameterError(f"{owner}: logits must be finite numbers.")
 
 
 @dataclass(frozen=True, kw_only=True)

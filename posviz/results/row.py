@@ -33,6 +33,7 @@ class LogitRow:
     head_bias : distances and a head to (distances,), where that is quicker than all heads.
     head_dim, layout : size of a head, and which two of its dimensions form pair i, where content is
         rotated as queries and keys; 0 where it is not.
+    divides_logits : False where q·k is not divided by √head_dim (T5).
     window : the farthest distance that is seen.
     alike : (length,) the score of equal content where it is known as numbers, 1 at distance 0.
     varies : True where the row of another length differs in more than its fields say.
@@ -50,6 +51,7 @@ class LogitRow:
     head_bias: Callable[[Array, int], Array] | None = None
     head_dim: int = 0
     layout: Layout = "half_split"
+    divides_logits: bool = True
     window: float = math.inf
     alike: Array | None = None
     varies: bool = False

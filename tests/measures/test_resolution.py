@@ -82,7 +82,7 @@ def test_float32_rows_give_float32() -> None:
 def test_rows_that_are_no_logits_are_refused(bad: list[float]) -> None:
     with pytest.raises(ParameterError) as error:
         attention_resolution(np.asarray(bad))
-    assert str(error.value).startswith("running softmax: logits must be ")
+    assert str(error.value).startswith("attention resolution: logits must be ")
 
 
 LENGTHS = [1, 5, 64, 65, 100, 1500]

@@ -107,8 +107,14 @@ class BiasEncoding(Encoding):
             heads=self.heads,
             bias=bias,
             head_bias=self.head_bias(parts),
+            divides_logits=self.row_divides,
             varies=self.row_varies(length),
         )
+
+    @property
+    def row_divides(self) -> bool:
+        """Whether q·k is divided by √head_dim before the bias is added."""
+        return True
 
     def head_bias(self, parts: Mapping[str, Array]) -> Callable[[Array, int], Array] | None:
         """The bias of one head at some distances, where there is a quicker way than all heads."""

@@ -55,6 +55,7 @@ class MlpBias(LearnedParts, BiasEncoding):
         "The network is a random start. Beyond the trained distances it goes on nearly straight, "
         "in the distance or in its logarithm, which nothing in training has checked."
     )
+    longest_row: ClassVar[int] = 1 << 14
     snippet: ClassVar[str] = """
 import numpy as np
 positions = np.arange(16.0)

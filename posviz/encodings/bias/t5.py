@@ -172,6 +172,10 @@ matrix = $scale * np.moveaxis(beta[bucket], -1, 0)
             parts["relative_attention_bias.weight"], self.buckets(distance)
         )
 
+    @property
+    def row_divides(self) -> bool:
+        return self.divides_logits
+
     def facts(self, result: AttentionBias, parts: Mapping[str, Array]) -> Mapping[str, Any]:
         assert isinstance(result, ToeplitzBias)
         buckets = frozen(self.buckets(result.distances))

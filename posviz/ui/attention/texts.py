@@ -30,9 +30,10 @@ def code(view: View) -> str:
     arguments = ", ".join(f"{name}={value!r}" for name, value in given.items())
     head = f", head={at.head}" if at.head else ""
     length = view.shown[0].within(at.length)
+    scores = _scores(view, length, head)
+    numpy = "import numpy as np\n" if "np." in scores else ""
     return (
-        "import numpy as np\n"
-        "import posviz\n"
+        f"{numpy}import posviz\n"
         "from posviz import measures\n\n"
         f'spec = posviz.parse("{link(spec)}")\n'
         f"content = measures.Content({arguments})\n"
@@ -41,7 +42,7 @@ def code(view: View) -> str:
         "print(curves.entropy, curves.reach, curves.needle)\n"
         f"profile = measures.weight_profile(spec, {length}, content=content{head})\n"
         "print(profile.weights, profile.half_life)\n"
-        f"{_scores(view, length, head)}\n"
+        f"{scores}\n"
     )
 
 
@@ -57,7 +58,9 @@ def _scores(view: View, length: int, head: str) -> str:
             "print(scores.mean, scores.spread)"
         )
     pair = (at.correlation, at.seed, at.typed_query, at.typed_key)
-    if isinstance(curves.given_scores(link(item.spec), length, pair, at.head, 0, None), str):
+    within = view.zooms.get("decay")
+    drawn = curves.given_scores(link(item.spec), length, pair, at.head, at.distance, within)
+    if isinstance(drawn, str):
         return "# a given query and key have no place in this encoding"
     lines = [
         "size = measures.logit_row(spec, 1).head_dim or measures.HEAD_DIM",
