@@ -66,7 +66,12 @@ from posviz.measures.questions import (
     given_scores,
     independent_scores,
 )
-from posviz.measures.receptive import ReceptiveField, receptive_field, stacked_weights
+from posviz.measures.receptive import (
+    LONGEST_SUPPORT,
+    ReceptiveField,
+    receptive_field,
+    stacked_weights,
+)
 from posviz.measures.resolution import ResolutionCurve, attention_resolution, resolution_curve
 from posviz.measures.rotating_pair import Clock, clock
 from posviz.measures.rounding import rounded
@@ -112,6 +117,7 @@ __all__ = [
     "BANDS",
     "HEAD_DIM",
     "LONGEST_CONTEXT",
+    "LONGEST_SUPPORT",
     "BaseSearch",
     "BiasPrecision",
     "BlockMeans",

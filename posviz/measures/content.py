@@ -1,8 +1,9 @@
 """Models of the content: what q·k is, where nobody has a trained model at hand.
 
-Four of them, and none is what a trained head does. ``equal``: all keys are alike, so that positions
-alone decide. ``gaussian``: the logits of keys are independent draws. ``same``: every key equals the
-query. ``needle``: one key matches the query among draws.
+Four of them, and none is what a trained head does. ``equal``: q·k is 0 for every key, so that
+biases and masks alone decide, and a rotation has nothing to turn. ``gaussian``: the logits of keys
+are independent draws. ``same``: every key equals the query. ``needle``: one key matches the query
+among draws.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ class Content(BaseModel):
     content: Annotated[
         Kind,
         Parameter(
-            help="equal: all keys are alike, positions alone decide. gaussian: each key's logit is "
-            "an independent draw. same: every key equals the query. needle: one key matches the "
-            "query, the others are draws."
+            help="equal: q·k is 0 for every key, so that biases and masks alone decide; a rotation "
+            "has nothing to turn. gaussian: each key's logit is an independent draw. same: every "
+            "key equals the query. needle: one key matches the query, the others are draws."
         ),
     ] = "equal"
     sigma: Annotated[
@@ -68,7 +69,8 @@ class Content(BaseModel):
         Ge(0),
         Le(1),
         Parameter(
-            help="Where the needle lies: 0 beside the query, 1 at the start of the context.",
+            help="Where the needle lies: 0 at the query itself, 1 at the first token; tests that "
+            "hide a needle in a document count the other way.",
             slider=(0, 1),
             step=0.01,
         ),

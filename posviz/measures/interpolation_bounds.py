@@ -125,8 +125,8 @@ def extrapolation_bound(distances: Any, inv_freq: Any, *, largest_h: float = 1.0
     arXiv:2306.15595, from summation by parts; B(0)/D = 16.25 for D = 128. The same B is behind the
     relative bound of RoFormer: :func:`~posviz.measures.bounds.decay_bound` is B(s)/(D/2).
 
-    It bounds less than |a(s)| ≤ max|h|·D/2, which needs no B at all, wherever B(s) > D/4; for
-    D = 128 and b = 10000 that is everywhere up to distance 4096, where B(s) never falls below D.
+    It bounds less than |a(s)| ≤ max|h|·D/2, which needs no B at all, at every distance: from
+    |A_k| + |A_(k-1)| ≥ |A_k - A_(k-1)| = 1 follows B(s) ≥ D/4.
 
     Parameters
     ----------

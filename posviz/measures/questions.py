@@ -35,7 +35,7 @@ class IndependentScores:
     Attributes
     ----------
     distances : (distances,) tokens.
-    mean : (distances,) 0, and the bias where there is one.
+    mean : (distances,) 0, and the bias where there is one; NaN, as all else, beyond the window.
     spread : (distances,) standard deviation by formula.
     sampled_mean, sampled_spread : (distances,) over the draws.
     examples : (curves, distances) of the first draws, one line each.
@@ -57,7 +57,7 @@ def equal_scores(
     """(a) The logit of keys that equal the query, all dimensions alike: (length,).
 
     match · gain · (share · rotary_gain · c(δ) + 1 - share) + bias(δ), with c the mean over pairs of
-    e^(λ_i·δ)·cos(δ·f_i): Sun et al., arXiv:2212.10554, equation 16, for xPos; without λ the sum of
+    e^(λ_i·δ)·cos(δ·f_i): Sun et al., arXiv:2212.10554, section 3, for xPos; without λ the sum of
     RoFormer, arXiv:2104.09864, section 3.4.3. Minus infinity beyond the window.
 
     Parameters
@@ -130,12 +130,14 @@ def independent_scores(
     rng = np.random.default_rng(seed)
     q, k = math.sqrt(sigma) * rng.standard_normal((2, draws, size))
     bias = 0.0 if row.bias is None else np.asarray(row.bias_of(at, head))
-    scores = _sampled(row, at, q, k) + bias
+    # Beyond the window there is no key whose score could be drawn.
+    seen = np.where(at <= row.window, 0.0, np.nan)
+    scores = _sampled(row, at, q, k) + bias + seen
     spread = sigma * np.asarray(spread_at(row, at))
     return IndependentScores(
         distances=frozen(at.copy()),
-        mean=frozen(np.zeros_like(at) + bias),
-        spread=frozen(np.zeros_like(at) + spread),
+        mean=frozen(seen + bias),
+        spread=frozen(seen + spread),
         sampled_mean=frozen(scores.mean(axis=0)),
         sampled_spread=frozen(scores.std(axis=0)),
         examples=frozen(scores[:examples]),
@@ -143,13 +145,21 @@ def independent_scores(
     )
 
 
-def correlated_pair(head_dim: int, correlation: float, seed: int) -> tuple[Floats, Floats]:
-    """A normal q and k = ρ·q + √(1-ρ²)·noise: (head_dim,) each, components of variance 1."""
+def correlated_pair(
+    head_dim: int, correlation: float, seed: int, *, query: ArrayLike | None = None
+) -> tuple[Floats, Floats]:
+    """A query q and a key k = ρ·q + √(1-ρ²)·r·noise: (head_dim,) each.
+
+    Without a given ``query`` its components are normal with variance 1; r is its root mean square,
+    so that key and query have the same length on average.
+    """
     if not -1 <= correlation <= 1:
         allowed = "a number of at least -1 and at most 1"
         raise ParameterError(sentence("correlated pair", "correlation", allowed, correlation))
-    q, noise = np.random.default_rng(seed).standard_normal((2, head_dim))
-    return q, correlation * q + math.sqrt(1 - correlation**2) * noise
+    drawn, noise = np.random.default_rng(seed).standard_normal((2, head_dim))
+    q = drawn if query is None else np.asarray(query, dtype=np.float64)
+    size = 1.0 if query is None else float(np.sqrt(np.mean(q * q)))
+    return q, correlation * q + math.sqrt(1 - correlation**2) * size * noise
 
 
 def pair_products(row: LogitRow, q: Floats, k: Floats) -> tuple[tuple[Array, Array], float]:

@@ -16,13 +16,25 @@ from posviz.measures.split_angle import cos_mean, cos_mean_at
 from posviz.measures.wave_sum import wave_sum, waves_at
 from posviz.measures.weight_rows import position_logits
 from posviz.parameters import ParameterError
-from posviz.results import Array, AttentionTerms, LogitRow, MatrixBias, Result, frozen
+from posviz.results import (
+    Array,
+    AttentionTerms,
+    LogitRow,
+    MatrixBias,
+    PositionTable,
+    Result,
+    frozen,
+)
 
 LONGEST_CONTEXT = 1 << 22
 """Tokens; the longest context that anything here is meant for."""
 LONGEST_BY_PAIRS = 512
 """Where an encoding has no form by distance, its last row is read off all pairs of positions."""
 _TRIED = 8
+_SEEN_AT_ONCE = 1 << 18
+"""Remapped distances at a time: 2 MB for each of the arrays on the way."""
+_TABLE = "products p_m·p_n of the position vectors alone, projections left out"
+_TERMS = "one query and one key, drawn once, the same for all tokens"
 
 
 def logit_row(spec: Encoding, length: int, *, like: Array = PLAIN) -> LogitRow:
@@ -143,10 +155,16 @@ def _of_seen(row: LogitRow, start: int, count: int) -> Array:
     assert row.seen is not None
     assert row.inv_freq is not None
     xp = array_namespace(row.inv_freq)
-    distances = start + xp.arange(count, dtype=row.inv_freq.dtype)
-    if is_numpy_namespace(xp):
-        return cos_mean_at(row.seen(distances), row.inv_freq)
-    return waves_at(row.seen(distances), row.inv_freq) / row.inv_freq.shape[0]
+    pairs = row.inv_freq.shape[0]
+    parts = []
+    for first in range(start, start + count, _SEEN_AT_ONCE):
+        end = min(first + _SEEN_AT_ONCE, start + count)
+        seen = row.seen(xp.arange(first, end, dtype=row.inv_freq.dtype))
+        if is_numpy_namespace(xp):
+            parts.append(cos_mean_at(seen, row.inv_freq))
+        else:
+            parts.append(waves_at(seen, row.inv_freq) / pairs)
+    return xp.concat(parts)
 
 
 def _result(spec: Encoding, length: int) -> Result:
@@ -164,9 +182,11 @@ def _read_off(spec: Encoding, length: int) -> LogitRow:
             length=length,
             heads=len(rows),
             bias=lambda distances: rows[:, np.asarray(distances, dtype=np.intp)],
+            note=_TERMS if isinstance(result, AttentionTerms) else "",
             varies=True,
         )
-    return LogitRow(length=length, alike=frozen(rows[0] / rows[0, 0]), varies=True)
+    note = _TABLE if isinstance(result, PositionTable) else ""
+    return LogitRow(length=length, alike=frozen(rows[0] / rows[0, 0]), note=note, varies=True)
 
 
 def _numbers(result: Result) -> Array | None:

@@ -36,6 +36,7 @@ class LogitRow:
     divides_logits : False where q·k is not divided by √head_dim (T5).
     window : the farthest distance that is seen.
     alike : (length,) the score of equal content where it is known as numbers, 1 at distance 0.
+    note : what a reader must know of how the row was made; empty for most.
     varies : True where the row of another length differs in more than its fields say.
     """
 
@@ -54,6 +55,7 @@ class LogitRow:
     divides_logits: bool = True
     window: float = math.inf
     alike: Array | None = None
+    note: str = ""
     varies: bool = False
 
     def bias_of(self, distances: Array, head: int) -> Array:

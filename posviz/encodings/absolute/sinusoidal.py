@@ -73,4 +73,5 @@ else:
         if self.model_dim % 2:
             return None
         frequencies = array_namespace(like).astype(self.inv_freq(like), like.dtype)
-        return LogitRow(length=length, inv_freq=frozen(frequencies))
+        note = "products p_m·p_n of the position vectors alone, projections left out"
+        return LogitRow(length=length, inv_freq=frozen(frequencies), note=note)

@@ -93,4 +93,7 @@ class MaskEncoding(Encoding):
         )
 
     def logit_row(self, length: int, *, like: Array = PLAIN) -> LogitRow:
-        return LogitRow(length=length, window=self.seen[1])
+        kinds = self.layer_types()
+        full = kinds.count(FULL) if SLIDING in kinds else 0
+        note = f"a layer with the window; {full} of {len(kinds)} layers see all" if full else ""
+        return LogitRow(length=length, window=self.seen[1], note=note)

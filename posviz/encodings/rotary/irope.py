@@ -15,6 +15,7 @@ from posviz.parameters import Parameter, ParameterError
 from posviz.results import Array, LogitRow, Rotation, device_of, frozen
 
 ROPE, NOPE = "RoPE", "NoPE"
+_FULL = "full attention in this layer; Llama 4's rotating layers see chunks of 8,192 tokens"
 
 
 class Irope(RotaryFamily):
@@ -188,7 +189,8 @@ query_scale = np.where(rotates[$layer], 1, temperature)
     def logit_row(self, length: int, *, like: Array = PLAIN) -> LogitRow:
         xp, device = array_namespace(like), device_of(like)
         if self.layer_kinds()[self.layer] == ROPE:
-            return self.rotated_row(length, self.ladder(self.base, xp=xp, device=device), like)
+            ladder = self.ladder(self.base, xp=xp, device=device)
+            return self.rotated_row(length, ladder, like, note=_FULL)
         query = xp.asarray([length - 1.0], dtype=like.dtype, device=device)
         return LogitRow(length=length, gain=float(self.temperature(query)[0]))
 

@@ -7,13 +7,14 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge, Le
+from array_api_compat import array_namespace
 
 from posviz.encodings.axial import AxialEncoding, check_sections
-from posviz.encodings.base import Source
+from posviz.encodings.base import PLAIN, Source
 from posviz.encodings.position_ids import VisionTextSequence
 from posviz.encodings.rotary import Base
 from posviz.parameters import AcceptsList, Parameter
-from posviz.results import Array
+from posviz.results import Array, LogitRow, device_of
 
 
 class MRope(VisionTextSequence, AxialEncoding):
@@ -145,3 +146,8 @@ cos = np.cos(positions[:, axis] * $base ** (-np.arange(0, D, 2) / D))
 
     def frequencies(self, *, xp: Any, device: Any) -> Array:
         return self.ladder(self.base, xp=xp, device=device)
+
+    def logit_row(self, length: int, *, like: Array = PLAIN) -> LogitRow:
+        # Text alone has three equal ids, so every pair turns by the distance.
+        ladder = self.frequencies(xp=array_namespace(like), device=device_of(like))
+        return self.rotated_row(length, ladder, like, note="a sequence of text alone")

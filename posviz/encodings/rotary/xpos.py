@@ -31,7 +31,7 @@ class Xpos(RotaryFamily):
             authors="Sun et al.",
             year=2022,
             arxiv="2212.10554",
-            place="section 2, equation 10",
+            place="section 3",
             code="torchscale 0.3.0 XPOS; x-transformers 2.31.10 and rotary-embedding-torch 0.9.1 "
             "RotaryEmbedding(use_xpos=True)",
         ),

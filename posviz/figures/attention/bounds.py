@@ -13,14 +13,15 @@ from posviz.measures.split_angle import Floats
 
 @dataclass(frozen=True)
 class Bounds:
-    """Bounds of |a(δ)| over the pairs, for a(δ) = Σ_i h_i·e^(iδf_i); every array is (distances,).
+    """Bounds of |a(δ)| per pair, for a(δ) = Re Σ_i h_i·e^(iδf_i); every array is (distances,).
 
     Attributes
     ----------
     distances : tokens.
-    equal : |a| for h of 1 in every pair: the sum of equal query and key.
-    relative : RoFormer's relative bound, (1/pairs)·Σ|S_j|.
-    extrapolation : the bound of position interpolation's paper, 2·Σ|S_j|/pairs.
+    equal : |a| per pair for h of 1 in every pair: the sum of equal query and key.
+    relative : RoFormer's relative bound, (1/pairs)·Σ|S_j|, for a largest step between neighbouring
+        h of 1.
+    extrapolation : that of position interpolation's paper, 2·Σ|S_j|/pairs, for a largest h of 1.
     """
 
     distances: Floats
@@ -30,17 +31,18 @@ class Bounds:
 
 
 @figure(
-    title="Bounds of the sum, over max |h|",
-    formula=r"\frac{1}{P}\left|\sum_i h_i e^{\mathrm{i}\delta f_i}\right| \leq \max|h|,\quad "
+    title="Bounds of the sum of waves, per pair",
+    formula=r"\frac{1}{P}\left|\mathrm{Re} \sum_i h_i e^{\mathrm{i}\delta f_i}\right| \leq "
+    r"\max_i |h_{i+1} - h_i|\, \frac{1}{P}\sum_j |S_j|,\quad "
     r"\frac{1}{P}\sum_j |S_j| = \text{⟨bound⟩},\quad \delta = \text{⟨distance⟩}",
-    help="S_j is the sum of the first j waves. RoFormer's bound is the mean of their sizes times "
-    "the largest step between neighbouring h, and it falls with distance; position interpolation's "
-    "paper takes twice their sum over the largest h. Solid is the sum itself with every h equal. "
-    "Both lie above the trivial bound of 1 through any usual window: they say how the worst case "
-    "falls, not how a score does.",
-    limits="Bounds for the worst query and key. The printed bound for positions between trained "
-    "ones, D·max|h|/(32 ln b), can be exceeded: it rests on an inequality that points the other "
-    "way; the notes give the true one.",
+    help="S_j is the sum of the first j waves. RoFormer: |a| is at most Σ|S_j| times the largest "
+    "step between neighbouring h, the last one to 0. A step is at most 2 max|h|, hence position "
+    "interpolation's bound, which is never below the trivial 1. Drawn per pair, for a step of 1 "
+    "and an h of 1; solid is the sum itself with every h equal. RoFormer's falls over the first "
+    "hundred tokens, then wanders.",
+    limits="Neither says how the worst case falls: some query and key reach max|h| at any "
+    "distance. The printed bound for positions between trained ones, D·max|h|/(32 ln b), can be "
+    "exceeded: it rests on an inequality that points the other way; the notes give the true one.",
 )
 def bounds(measure: Bounds) -> FigureSpec:
     """Sizes per distance, distances on a log axis."""

@@ -68,14 +68,15 @@ def _log_range(values: Sequence[Floats], least: float) -> tuple[float, float]:
     "weighs all keys alike: a head that follows it is diluted by every new token. A flat line "
     "sees as many keys in a million tokens as in a thousand. e to the entropy is the number of "
     "equal keys that it amounts to.",
-    limits="Spread is not bad and focus is not good in itself. For independent draws of standard "
-    "deviation σ the entropy is near ln ℓ − σ²/2, as long as σ² is well below 2 ln ℓ.",
+    limits="Spread is not bad and focus is not good in itself. For independent draws the "
+    "entropy is near ln ℓ − σ²/2, with σ their standard deviation after every factor of the "
+    "method, as long as σ² is well below 2 ln ℓ.",
 )
 def entropy(series: Curves, *, trained: int) -> FigureSpec:
     """Nats per context length, one line per encoding, and ln ℓ."""
     lengths = _longest(series)
     traces = _lines(series, "entropy", "entropy %{y:.4f} nats")
-    traces.append(_ghost("ln ℓ, all keys alike", lengths.astype(np.int32), np.log(lengths)))
+    traces.append(_ghost("ln ℓ, all weights alike", lengths.astype(np.int32), np.log(lengths)))
     return _figure(
         traces, axis("entropy (nats)", range=[-0.3, float(np.log(lengths[-1])) * 1.06]), trained
     )
@@ -113,12 +114,13 @@ def reach(series: Curves, *, trained: int) -> FigureSpec:
     title="Weight of one needle against context length",
     formula=r"w_{\text{needle}}(\ell) = \frac{e^{z_{\text{needle}}}}{e^{z_{\text{needle}}} + "
     r"\sum_{\text{other keys}} e^{z}} = \text{⟨needle⟩},\quad \ell = \text{⟨length⟩}",
-    help="One key matches the query with the logit g and lies at the chosen depth; all others are "
-    "what the model of the content says. More keys dilute it; a rotation turns it away, a bias "
-    "pushes it down, a temperature lifts it. Switch the rotation of the needle off to see the "
-    "dilution alone: g = 10.51 gives 0.9 at 4,096 tokens and 0.22 at 131,072.",
-    limits="A thought experiment: trained heads find needles with larger margins, and with "
-    "queries and keys that do not lie the same way in every pair.",
+    help="One key matches the query with the logit g and lies at the chosen depth. The others are "
+    "what the model of the content says; where every key equals the query they have logit 0 "
+    "instead, as none would stand out. More keys dilute it, a bias pushes it down, a temperature "
+    "lifts it, and a rotation turns it away if it acts on the needle. Without bias or factor and "
+    "with σ = 0, g = 10.51 gives 0.9 at 4,096 tokens and 0.22 at 131,072; draws cost about σ²/2 "
+    "of g.",
+    limits="A thought experiment with one key and one margin; a trained head has neither.",
 )
 def needle_share(series: Curves, *, trained: int) -> FigureSpec:
     """Weight of the needle per context length."""
@@ -161,11 +163,13 @@ def first_token(series: Curves, *, trained: int) -> FigureSpec:
     formula=r"R(\ell) = \frac{\sum_\delta e^{z(\delta)} \left(e^{z(\delta)} - e^{z(\delta+1)}"
     r"\right)}{\left(\sum_\delta e^{z(\delta)}\right)^2} = \text{⟨resolution⟩},\quad "
     r"\ell = \text{⟨length⟩}",
-    help="How far neighbouring distances are told apart, weighed by where the attention lies: the "
-    "measure of the xPos paper. It is 0 where all keys get the same weight, and larger the more "
-    "steadily the score falls; scores that go up and down between neighbours cancel.",
-    limits="It rewards a steady fall and nothing else: a head that attends to one far key exactly "
-    "can have a resolution near 0.",
+    help="The measure of the xPos paper: half of the sum of the squared differences between "
+    "neighbouring weights, both ends against 0. It is 1 where one key has all the weight and 1/ℓ² "
+    "where all have the same; it grows with concentration as well as with the steps from key to "
+    "key. The notes give how alike neighbouring positions are to a rotation: the mean cosine and "
+    "the mean sine of one step.",
+    limits="It does not ask whether the score falls: one far key that has all the weight, or "
+    "weights that jump up and down, have a large resolution too.",
 )
 def resolution(series: Sequence[Series[tuple[Floats, Floats]]], *, trained: int) -> FigureSpec:
     """Resolution per context length; a measure is (lengths, resolution)."""

@@ -37,11 +37,12 @@ class ScoreCurve:
     title="Score against distance",
     formula=r"z(\delta) = \text{⟨score⟩}\quad \text{at}\quad \delta = \text{⟨distance⟩}",
     help="The logit of a key at distance δ before the last query, for the question that is chosen. "
-    "Equal: the key equals the query, a sum of cosines times g, plus the bias. Independent: the "
-    "mean, which is 0 (or the bias) at every distance, a band of one standard deviation, and one "
-    "draw, thin. Given: one query and one key.",
+    "Equal: the key equals the query, all pairs of the same size, so the score is a sum of cosines "
+    "times g, plus the bias. Independent: the mean, which is 0 (or the bias) at every distance, a "
+    "band of one standard deviation by formula, and one draw, thin. Given: one query and one key.",
     limits="These are three questions with three answers. That the sum of cosines falls says "
-    "nothing about independent queries and keys; and it is not monotone itself.",
+    "nothing about independent queries and keys, and it is not monotone itself. The axis ends "
+    "three matches below 0: a steep bias goes on below it.",
 )
 def decay(
     series: Sequence[Series[ScoreCurve]], *, length: int, trained: int, match: float

@@ -21,9 +21,13 @@ _LEAST = 1e-9
     help="The weights of the last query in every head, on the same two logarithmic axes; heads are "
     "counted from 0, and named with the distance at which the logit has fallen by ln 2 and with "
     "their entropy. With more than sixteen heads, sixteen are shown, evenly chosen.",
-    limits="Only biases tell heads apart here: a rotation has the same angles in every head.",
+    limits="A rotation has the same angles in every head, so only biases and terms of content "
+    "tell heads apart. Where keys are draws, a half-life would be that of the draw and is left "
+    "out.",
 )
-def head_weights(measure: HeadProfiles, *, label: str, slot: int) -> FigureSpec:
+def head_weights(
+    measure: HeadProfiles, *, label: str, slot: int, is_drawn: bool = False
+) -> FigureSpec:
     """One small plot per head, row by row."""
     heads = shown_heads(len(measure.weights))
     columns = min(_COLUMNS, len(heads))
@@ -68,7 +72,7 @@ def head_weights(measure: HeadProfiles, *, label: str, slot: int) -> FigureSpec:
             "showticklabels": column == 0,
             "dtick": 3,
         }
-        notes.append(_named(head, measure, domain_x, domain_y))
+        notes.append(_named(head, measure, domain_x, domain_y, is_drawn))
     whole = layout(axes.pop("xaxis"), axes.pop("yaxis"))
     return FigureSpec(
         traces,
@@ -89,12 +93,15 @@ def _domain(place: int, count: int) -> list[float]:
     return [start, min(1.0, start + size)]
 
 
-def _named(head: int, measure: HeadProfiles, x: list[float], y: list[float]) -> dict[str, Any]:
+def _named(
+    head: int, measure: HeadProfiles, x: list[float], y: list[float], is_drawn: bool
+) -> dict[str, Any]:
     """A head's name, half-life and entropy, in the upper right corner of its plot."""
     half = float(measure.half_life[head])
     falls = f"½ at {half:,.0f}" if np.isfinite(half) else "no ½"
+    lines = [f"head {head}", *([] if is_drawn else [falls])]
     return {
-        "text": f"head {head}<br>{falls}<br>{float(measure.entropy[head]):.2f} nats",
+        "text": "<br>".join([*lines, f"{float(measure.entropy[head]):.2f} nats"]),
         "align": "right",
         "x": x[1] - 0.005,
         "y": y[1],

@@ -16,10 +16,11 @@ _DEEPEST = -6.0
     title="Weights of a window of queries and keys",
     formula=r"w_{mn} = \frac{e^{z_{mn}}}{\sum_{n' \leq m} e^{z_{mn'}}}",
     help="Each row is a query, each column a key before it; the colour is the power of ten of the "
-    "weight, over all keys of the query and not only those that are shown. Where the weight "
-    "depends on the distance only, every diagonal has one colour that fades slowly downwards.",
-    limits="Drawn logits and the needle are left out: their average is 0, and what is left is what "
-    "positions make of equal or of the same content. Weights below 10⁻⁶ have the colour of 10⁻⁶.",
+    "weight, over all keys of the query and not only those that are shown. Where the logit "
+    "depends on the distance only, a diagonal changes only as more keys join the sum: without a "
+    "bias it fades like 1/m, with a steep one not at all.",
+    limits="Drawn logits, whose average is 0, and the needle are left out; a softmax of averages "
+    "is not the average of softmaxes. Weights below 10⁻⁶ have the colour of 10⁻⁶.",
 )
 def weight_matrix(measure: WeightWindow, *, label: str) -> FigureSpec:
     """Powers of ten of the weights, queries from top to bottom."""

@@ -7,8 +7,7 @@ from typing import Any
 
 from posviz.catalog import link
 from posviz.encodings.base import Encoding
-from posviz.ui.attention import curves
-from posviz.ui.attention.lead_panels import has_heads
+from posviz.ui.attention import lead_curves
 from posviz.ui.attention.lengths import longest_of
 from posviz.ui.attention.panels import longest
 from posviz.ui.attention.reading import READING
@@ -86,7 +85,7 @@ def _without_effect(view: View) -> set[str]:
     hidden: set[str] = set()
     if at.question != "given":
         hidden |= {"correlation", "typed_query", "typed_key"}
-    elif at.typed_query and at.typed_key:
+    elif at.typed_key:
         hidden |= {"correlation"}
     drawn = at.content in ("gaussian", "needle") or at.question == "independent"
     if not drawn:
@@ -95,7 +94,7 @@ def _without_effect(view: View) -> set[str]:
         at.question == "given" and not (at.typed_query and at.typed_key)
     ):
         hidden |= {"seed"}
-    rows = [curves.feels_place(link(item.spec), longest(view)) for item in view.shown]
+    rows = [lead_curves.feels_place(link(item.spec), longest(view)) for item in view.shown]
     turns = any(row.turns for row in rows)
     if not turns:
         hidden |= {"needle_turns"}
@@ -103,7 +102,7 @@ def _without_effect(view: View) -> set[str]:
     if not (placed or content.is_drawn or content.content == "needle"):
         hidden |= {"depth"}
     lead = view.lead
-    if not curves.has_stages(link(lead.spec), lead.within(at.length)):
+    if not lead_curves.has_stages(link(lead.spec), lead.within(at.length)):
         hidden |= {"precision"}
     if _heads(view) < 2:
         hidden |= {"head"}
@@ -111,9 +110,8 @@ def _without_effect(view: View) -> set[str]:
 
 
 def _heads(view: View) -> int:
-    """The most heads of any encoding that tells heads apart."""
-    counted = [int(getattr(item.spec, "heads", 1)) for item in view.shown if has_heads(item.spec)]
-    return max([1, *counted])
+    """The most heads that any encoding tells apart."""
+    return max(lead_curves.heads_of(link(item.spec)) for item in view.shown)
 
 
 def _lead(view: View) -> list[dict[str, Any]]:

@@ -6,12 +6,10 @@ import functools
 from collections.abc import Callable
 
 from posviz.catalog import link
-from posviz.encodings.base import Encoding
-from posviz.encodings.bias import BiasEncoding
 from posviz.encodings.rotary import RotaryEncoding
 from posviz.figures import attention
 from posviz.measures import WeightWindow
-from posviz.ui.attention import curves
+from posviz.ui.attention import curves, lead_curves
 from posviz.ui.attention.view import View
 from posviz.ui.exchange import Panels, key_of
 from posviz.ui.panel import Panel
@@ -23,16 +21,16 @@ def lead_panels(view: View) -> Panels:
     content = curves.content_key(view.content)
     text, length = link(item.spec), item.within(view.reading.length)
     found: dict[str, tuple[object, Callable[[View], Panel]]] = {}
-    if has_heads(item.spec):
+    if lead_curves.heads_of(text) > 1:
         found["heads"] = ((text, length, content), heads)
     place = (text, at.place, at.window, view.content.content == "same", at.match, at.head)
     found |= {"matrix": (place, matrix), "key_share": (place, key_share)}
     found["query_entropy"] = (place, query_entropy)
     if isinstance(item.spec, RotaryEncoding):
         found["bases"] = ((item.spec.rotary_dim, item.spec.base, at.length), bases)
-    if curves.bounds(text, length) is not None:
+    if lead_curves.bounds(text, length) is not None:
         found["bounds"] = ((text, length), bounds)
-    if curves.has_stages(text, length):
+    if lead_curves.has_stages(text, length):
         found["precision"] = ((text, length, at.precision, at.head), precision)
     return {
         name: (key_of((name, item.label, key)), functools.partial(make, view))
@@ -40,25 +38,22 @@ def lead_panels(view: View) -> Panels:
     }
 
 
-def has_heads(spec: Encoding) -> bool:
-    """Whether heads differ from each other."""
-    return isinstance(spec, BiasEncoding) and spec.heads > 1
-
-
 def heads(view: View) -> Panel:
     item = view.lead
     length = item.within(view.reading.length)
-    measure = curves.heads(link(item.spec), length, curves.content_key(view.content))
+    measure = lead_curves.heads(link(item.spec), length, curves.content_key(view.content))
     count = len(measure.weights)
     notes = [item.label, f"{count} heads, context of {length:,} tokens"]
-    figure = attention.head_weights.build(measure, label=item.label, slot=item.color)
+    figure = attention.head_weights.build(
+        measure, label=item.label, slot=item.color, is_drawn=view.content.is_drawn
+    )
     return Panel("heads", attention.head_weights, None, figure, {}, notes, is_wide=True)
 
 
 def _window(view: View) -> WeightWindow:
     at = view.reading
     content = curves.content_key(view.content)
-    return curves.window(link(view.lead.spec), at.place, at.window, content, at.head)
+    return lead_curves.window(link(view.lead.spec), at.place, at.window, content, at.head)
 
 
 def matrix(view: View) -> Panel:
@@ -85,7 +80,7 @@ def query_entropy(view: View) -> Panel:
 def precision(view: View) -> Panel:
     at, item = view.reading, view.lead
     length = item.within(at.length)
-    stages, said, unit = curves.precision(link(item.spec), length, at.precision, at.head)
+    stages, said, unit = lead_curves.precision(link(item.spec), length, at.precision, at.head)
     figure = attention.precision.build(stages, length=length, unit=unit)
     notes = [f"{item.label} in {at.precision} at {length:,} tokens", *said]
     return Panel("precision", attention.precision, None, figure, {}, notes, is_wide=True)
@@ -94,22 +89,28 @@ def precision(view: View) -> Panel:
 def bases(view: View) -> Panel:
     spec = view.lead.spec
     assert isinstance(spec, RotaryEncoding)
-    length = min(view.reading.length, curves.LONGEST_FOR_BASES)
-    search = curves.bases(length, spec.rotary_dim, spec.base)
-    shown = [f"{low:,.0f} to {high:,.0f}" for low, high in search.islands[:4]]
-    holding = "; ".join(shown) if shown else "none of those shown"
-    notes = [
-        f"{spec.rotary_dim} dimensions, unscaled; bases that hold to {length:,} tokens: {holding}"
-    ]
+    length = min(view.reading.length, lead_curves.LONGEST_FOR_BASES)
+    search = lead_curves.bases(length, spec.rotary_dim, spec.base)
+    smallest = lead_curves.smallest_base(length, spec.rotary_dim)
+    notes = [f"{spec.rotary_dim} dimensions, no extension, context of {length:,} tokens"]
+    if smallest is not None:
+        notes.append(f"smallest base found to hold: {smallest:,.0f}")
+    shown = [f"{low:,.0f} to {high:,.0f}" for low, high in search.islands]
+    more = f" and {len(shown) - 4} more" if len(shown) > 4 else ""
+    notes.append(
+        f"islands of {len(search.bases)} bases scanned: " + "; ".join(shown[:4]) + more
+        if shown
+        else f"none of {len(search.bases)} bases scanned holds"
+    )
     if length < view.reading.length:
         notes.append(f"looked at up to {length:,} tokens only")
-    figure = attention.bases.build(search, current=spec.base)
+    figure = attention.bases.build(search, current=spec.base, smallest=smallest)
     return Panel("bases", attention.bases, None, figure, {}, notes)
 
 
 def bounds(view: View) -> Panel:
     item = view.lead
-    found = curves.bounds(link(item.spec), item.within(view.reading.length))
+    found = lead_curves.bounds(link(item.spec), item.within(view.reading.length))
     assert found is not None
     measure, (true, reached) = found
     slots = {
@@ -118,8 +119,8 @@ def bounds(view: View) -> Panel:
     }
     notes = [
         item.label,
-        f"halfway between whole positions |a − straight line| is at most {true:.4f} · max |h|, and "
-        f"{reached:.4f} is reached",
+        f"halfway between trained positions the sum, not per pair, is at most {true:.4f} · max |h| "
+        f"from a straight line; {reached:.4f} is reached",
     ]
     figure = attention.bounds.build(measure)
     return Panel("bounds", attention.bounds, "distance", figure, slots, notes)

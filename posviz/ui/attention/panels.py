@@ -80,7 +80,7 @@ def decay(view: View) -> Panel:
         "distance",
         figure,
         slots,
-        [*notes, *shorter(view, at.length)],
+        [*notes, *_about(view), *shorter(view, at.length)],
         lead=series[0].label if len(series) > 1 else "",
         title=f"Score against distance: {_QUESTIONS[at.question]}",
         zooms=True,
@@ -105,7 +105,11 @@ def _scores(view: View, item: Shown, notes: list[str]) -> ScoreCurve | None:
     at, text = view.reading, link(item.spec)
     length, within = item.within(at.length), view.zooms.get("decay")
     if at.question == "independent":
-        return curves.independent_scores(text, length, at.sigma, at.seed, at.head, at.distance)
+        drawn, said = curves.independent_scores(
+            text, length, at.sigma, at.seed, at.head, at.distance
+        )
+        notes.append(f"{item.label}: {said}")
+        return drawn
     if at.question == "given":
         pair = (at.correlation, at.seed, at.typed_query, at.typed_key)
         found = curves.given_scores(text, length, pair, at.head, at.distance, within)
@@ -113,10 +117,22 @@ def _scores(view: View, item: Shown, notes: list[str]) -> ScoreCurve | None:
             return found
         notes.append(found)
         return None
-    curve, first = curves.equal_scores(text, length, at.match, at.head, at.distance, within)
-    said = "never negative" if first is None else f"first negative at {first:,}"
-    notes.append(f"{item.label}: {said}")
+    curve, turning = curves.equal_scores(text, length, at.match, at.head, at.distance, within)
+    said = "; ".join(filter(None, (turning, curves.beyond(text, length, at.trained))))
+    notes += [f"{item.label}: {said}"] if said else []
     return curve
+
+
+def _about(view: View) -> list[str]:
+    """What must be known of the encodings to read their curves."""
+    notes = []
+    for item in view.shown:
+        own = getattr(item.spec, "original_max_position_embeddings", None)
+        if own is not None and own != view.reading.trained:
+            notes.append(f"{item.label}: its own L is {own:,}, not the one that is marked")
+        if made := curves.how_made(link(item.spec)):
+            notes.append(f"{item.label}: {made}")
+    return notes
 
 
 def weights(view: View) -> Panel:
@@ -133,7 +149,8 @@ def weights(view: View) -> Panel:
         )
         series.append(Series(item.label, item.color, curve))
         falls = f"half-life {half:,.5g} tokens" if np.isfinite(half) else "never falls by half"
-        notes.append(f"{item.label}: {falls}")
+        # Of drawn keys it would be the half-life of a draw.
+        notes += [] if view.content.is_drawn else [f"{item.label}: {falls}"]
     figure = attention.weights.build(series, length=at.length, trained=at.trained)
     x, y = series[0].measure
     slots = {"weight": by_distance(x, y), "distance": by_distance(x, x)}
@@ -216,7 +233,8 @@ def entropy(view: View) -> Panel:
 def _content_notes(view: View) -> list[str]:
     content = view.content
     if content.content == "gaussian":
-        return [f"one draw with seed {content.seed}; σ²/2 = {content.sigma**2 / 2:.4g}"]
+        half = content.sigma**2 / 2
+        return [f"one draw with seed {content.seed}; σ²/2 = {half:.4g} before any factor"]
     return []
 
 
@@ -259,9 +277,17 @@ def resolution(view: View) -> Panel:
             "resolution": {"index": "length", "x": x, "values": y},
             "length": {"index": "length", "x": x, "values": x},
         },
-        shorter(view, longest(view)),
+        [*_neighbours(view), *shorter(view, longest(view))],
         lead=_lead(view),
     )
+
+
+def _neighbours(view: View) -> list[str]:
+    said = [
+        (item, curves.neighbours(link(item.spec), item.within(view.reading.length)))
+        for item in view.shown
+    ]
+    return [f"{item.label}: {text}" for item, text in said if text]
 
 
 def receptive(view: View) -> Panel:
@@ -279,13 +305,17 @@ def receptive(view: View) -> Panel:
         "reach": {"index": "layers", "x": first.layers, "values": first.reach},
         "layers": {"index": "layers", "x": first.layers, "values": first.layers},
     }
-    context = min(at.length, curves.STACKED_CONTEXT)
+    contexts = {
+        curves.stacked_context(link(item.spec), item.within(at.length), at.layers)
+        for item in view.shown
+    }
+    told = " or ".join(f"{one:,}" for one in sorted(contexts))
     return Panel(
         "receptive",
         attention.receptive,
         "layers",
         attention.receptive.build(series),
         slots,
-        [f"the weights of one layer are those of a context of {context:,} tokens"],
+        [f"the weights of one layer are those of a context of {told} tokens, in all layers alike"],
         lead=_lead(view),
     )
