@@ -1,6 +1,6 @@
 """Models of the content: what q·k is, where nobody has a trained model at hand.
 
-Four of them, and none is what a trained head does. ``equal``: q·k is 0 for every key, so that
+Four of them, and none is what a trained head does. ``zero``: q·k is 0 for every key, so that
 biases and masks alone decide, and a rotation has nothing to turn. ``gaussian``: the logits of keys
 are independent draws. ``same``: every key equals the query. ``needle``: one key matches the query
 among draws.
@@ -24,7 +24,7 @@ from posviz.results import Array, LogitRow
 _AHEAD = 1 << 17
 """Distances whose score is worked out at a time: 1 MB."""
 
-Kind = Literal["equal", "gaussian", "same", "needle"]
+Kind = Literal["zero", "gaussian", "same", "needle"]
 
 
 class Content(BaseModel):
@@ -36,11 +36,11 @@ class Content(BaseModel):
     content: Annotated[
         Kind,
         Parameter(
-            help="equal: q·k is 0 for every key, so that biases and masks alone decide; a rotation "
+            help="zero: q·k is 0 for every key, so that biases and masks alone decide; a rotation "
             "has nothing to turn. gaussian: each key's logit is an independent draw. same: every "
             "key equals the query. needle: one key matches the query, the others are draws."
         ),
-    ] = "equal"
+    ] = "zero"
     sigma: Annotated[
         float,
         Ge(0),

@@ -107,7 +107,7 @@ def _step(spec: Encoding, first: int, last: int) -> int:
 
 
 def _without_draws(content: Content) -> Content:
-    return content if content.content == "same" else Content(content="equal")
+    return content if content.content == "same" else Content(content="zero")
 
 
 def _by_kind(rows: dict[int, LogitRow]) -> list[list[int]]:

@@ -58,8 +58,8 @@ def test_needle_lies_at_a_whole_distance(depth: float, length: int, distance: in
 
 
 def test_what_counts_as_drawn() -> None:
-    drawn = {kind: Content(content=kind).is_drawn for kind in ("equal", "same", "gaussian")}
-    assert drawn == {"equal": False, "same": False, "gaussian": True}
+    drawn = {kind: Content(content=kind).is_drawn for kind in ("zero", "same", "gaussian")}
+    assert drawn == {"zero": False, "same": False, "gaussian": True}
     assert Content(content="needle").is_drawn
     assert not Content(content="needle", sigma=0.0).is_drawn
 

@@ -113,7 +113,7 @@ def full_row(link: str, content: Content, length: int) -> tuple[np.ndarray, np.n
     hay = bias(distances) + 0.0
     if content.content == "same":
         hay = hay + factor * content.match * score(distances)
-    elif content.content != "equal":
+    elif content.content != "zero":
         draws = np.random.default_rng(content.seed).standard_normal(length)
         hay = hay + factor * content.sigma * draws * spread(distances)
     # Where every key equals the query there is no needle: its number is that among equal keys.

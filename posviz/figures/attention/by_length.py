@@ -84,7 +84,7 @@ def entropy(series: Curves, *, trained: int) -> FigureSpec:
 
 @figure(
     title="Reach against context length",
-    formula=r"\text{reach}(\ell) = \min\left\{k : \sum_{\delta<k} w(\delta) \geq 0.99\right\} = "
+    formula=r"\min\left\{k : \sum_{\delta<k} w \geq 0.99\right\} = "
     r"\text{⟨reach⟩},\quad \ell = \text{⟨length⟩}",
     help="How many of the nearest keys hold 99 % of the weight, and as a thin dotted line how many "
     "hold half of it. Attention that weighs all alike reaches over the whole context, a straight "

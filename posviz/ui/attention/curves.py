@@ -40,7 +40,7 @@ Frozen = tuple[tuple[str, Any], ...]
 def content_key(content: Content) -> Frozen:
     """A model of the content as a key; what does not matter for its kind is left out."""
     values = content.model_dump()
-    if content.content in ("equal", "same"):
+    if content.content in ("zero", "same"):
         values |= {"sigma": 1.0, "seed": 0}
     return tuple(values.items())
 
@@ -176,7 +176,8 @@ def independent_scores(
         at,
         found.mean,
         band=(at, found.mean - found.spread, found.mean + found.spread),
-        examples=[(at, one) for one in found.examples],
+        # One draw of what no rotation turns is a flat line, which says nothing.
+        examples=[(at, one) for one in found.examples] if row_of(link, length).head_dim else (),
     )
     place = int(np.searchsorted(at, min(max(1, keep), float(at[-1]))))
     return curve, (

@@ -8,7 +8,7 @@ from typing import Any
 from posviz.catalog import link
 from posviz.encodings.base import Encoding
 from posviz.ui.attention import lead_curves
-from posviz.ui.attention.lengths import longest_of
+from posviz.ui.attention.lengths import heads_of, longest_of
 from posviz.ui.attention.panels import longest
 from posviz.ui.attention.reading import READING
 from posviz.ui.attention.view import View
@@ -111,7 +111,7 @@ def _without_effect(view: View) -> set[str]:
 
 def _heads(view: View) -> int:
     """The most heads that any encoding tells apart."""
-    return max(lead_curves.heads_of(link(item.spec)) for item in view.shown)
+    return max(heads_of(link(item.spec)) for item in view.shown)
 
 
 def _lead(view: View) -> list[dict[str, Any]]:

@@ -76,12 +76,6 @@ def smallest_base(length: int, head_dim: int) -> float | None:
     return measures.smallest_valid_base(length, head_dim=head_dim)
 
 
-@functools.lru_cache(maxsize=512)
-def heads_of(link: str) -> int:
-    """Heads that a row tells apart."""
-    return measures.logit_row(parse(link), 1).heads
-
-
 @functools.lru_cache(maxsize=KEPT)
 def has_stages(link: str, length: int) -> bool:
     """Whether there is a rotation or a bias whose stages can be rounded."""

@@ -10,6 +10,7 @@ from posviz.encodings.rotary import RotaryEncoding
 from posviz.figures import attention
 from posviz.measures import WeightWindow
 from posviz.ui.attention import curves, lead_curves
+from posviz.ui.attention.lengths import heads_of
 from posviz.ui.attention.view import View
 from posviz.ui.exchange import Panels, key_of
 from posviz.ui.panel import Panel
@@ -21,7 +22,7 @@ def lead_panels(view: View) -> Panels:
     content = curves.content_key(view.content)
     text, length = link(item.spec), item.within(view.reading.length)
     found: dict[str, tuple[object, Callable[[View], Panel]]] = {}
-    if lead_curves.heads_of(text) > 1:
+    if heads_of(text) > 1:
         found["heads"] = ((text, length, content), heads)
     place = (text, at.place, at.window, view.content.content == "same", at.match, at.head)
     found |= {"matrix": (place, matrix), "key_share": (place, key_share)}

@@ -1,4 +1,4 @@
-"""How long a context each encoding gives a row of logits for, with the parameters that it has."""
+"""How long a context each encoding gives a row of logits for, and in how many heads."""
 
 from __future__ import annotations
 
@@ -36,3 +36,9 @@ def _has_row(spec: Encoding, length: int) -> bool:
     except ParameterError:
         return False
     return True
+
+
+@functools.lru_cache(maxsize=512)
+def heads_of(link: str) -> int:
+    """Heads that a row tells apart."""
+    return measures.logit_row(parse(link), 1).heads

@@ -246,8 +246,29 @@ def needle(view: View) -> Panel:
     content = view.content
     turned = "turned by the rotation" if content.needle_turns else "not turned"
     notes = [f"g = {content.match:g} at depth {content.depth:g}, {turned}"]
+    notes += [f"{item.label}: {_half(measure)}" for item, measure in _measured(view)]
     slots = {"needle": "needle"}
     return _length_panel(view, "needle", attention.needle_share, slots, notes)
+
+
+def _measured(view: View) -> list[tuple[Shown, ContextCurves]]:
+    return [(item, _curves_of(view, item)) for item in view.shown]
+
+
+def _half(measure: ContextCurves) -> str:
+    """Where the needle falls below half of the weight, between two lengths on a log axis."""
+    below = measure.needle < 0.5
+    if not below.any():
+        return f"at least half to {measure.lengths[-1]:,.0f}"
+    place = int(np.argmax(below))
+    if place == 0:
+        return f"below half from {measure.lengths[0]:,.0f} on"
+    (a, b), (high, low) = (
+        measure.lengths[place - 1 : place + 1],
+        measure.needle[place - 1 : place + 1],
+    )
+    at = a * (b / a) ** ((high - 0.5) / (high - low))
+    return f"below half from about {at:,.3g} on"
 
 
 def first_token(view: View) -> Panel:

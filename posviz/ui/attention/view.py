@@ -11,7 +11,7 @@ from posviz.catalog import link
 from posviz.encodings.base import Encoding
 from posviz.measures import Content, row_refusal
 from posviz.parameters import ParameterError
-from posviz.ui.attention.lengths import longest_of
+from posviz.ui.attention.lengths import heads_of, longest_of
 from posviz.ui.attention.reading import READING, Reading
 from posviz.ui.controls import as_typed
 from posviz.ui.slots.choice import Slots, slot_title
@@ -38,10 +38,14 @@ class Shown:
 
     slot: str
     spec: Encoding
+    head: int | None = None
+    """Which head is shown; None where the encoding has only one."""
 
     @property
     def label(self) -> str:
-        return slot_title(self.slot, self.spec.title)
+        """As legends and notes name it."""
+        title = slot_title(self.slot, self.spec.title)
+        return title if self.head is None else f"{title}, head {self.head}"
 
     @property
     def color(self) -> int:
@@ -72,7 +76,12 @@ class View(SlottedView):
     @functools.cached_property
     def shown(self) -> tuple[Shown, ...]:
         """Everything that stands on the board."""
-        return tuple(Shown(slot, spec) for slot, spec in self.specs.items())
+        return tuple(Shown(slot, spec, self._head_of(spec)) for slot, spec in self.specs.items())
+
+    def _head_of(self, spec: Encoding) -> int | None:
+        """The head of an encoding that is shown: the last one where it has fewer."""
+        count = heads_of(link(spec))
+        return min(int(self.values["head"]), count - 1) if count > 1 else None
 
     @property
     def lead(self) -> Shown:
