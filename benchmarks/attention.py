@@ -479,8 +479,8 @@ def growing() -> dict[str, Callable[[int], Call]]:
         ),
         "entropy at every length (running_softmax)": entropy,
         "entropy, reach, needle at 40 lengths, RoPE (context_curves)": curves("rope"),
-        "the same, xPos": curves("xpos"),
-        "the same, ALiBi": curves("alibi"),
+        "entropy, reach, needle at 40 lengths, xPos (context_curves)": curves("xpos"),
+        "entropy, reach, needle at 40 lengths, ALiBi (context_curves)": curves("alibi"),
         "weights of RoPE (weight_profile)": profile("rope"),
         "12 heads of ALiBi (head_profiles)": lambda n: lambda: measures.head_profiles(twelve, n),
     }

@@ -98,6 +98,8 @@ for encoding, (logits, bias) in rows.items():
     add("first", lengths, first, encoding)
     add("needle", lengths, needle, encoding)
 
+# ALiBi's line goes down to -65,000 and would flatten the other curves.
+figures["score"].update_yaxes(range=[-20, 60])
 columns = st.columns(2)
 for index, (name, title) in enumerate(titles.items()):
     against = "distance" if "distance" in title else "context length"

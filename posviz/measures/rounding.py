@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from posviz.measures.split_angle import Floats
 from posviz.parameters import ParameterError, sentence
@@ -75,10 +75,31 @@ def rounded(values: ArrayLike, dtype: str) -> Floats:
     if not kept.dropped_bits:
         return exact.copy()
     cast = _fewer_bits(exact, kept.dropped_bits)
-    size = np.abs(exact)
-    ordinary = (size >= kept.smallest) & (size <= kept.largest)
-    if not ordinary.all():
-        _fix_range(cast, exact, kept)
+    _fix_range(cast, exact, kept)
+    return cast
+
+
+def rounded_off_ties(values: Floats, dtype: str, out: Floats) -> Floats:
+    """The same several times as fast, for numbers of size at most 1.
+
+    By Veltkamp's splitting (Dekker 1971, Numerische Mathematik 18, section 5): the nearest number,
+    but at a tie either of both neighbours.
+
+    Parameters
+    ----------
+    values : float64 of any shape.
+    out : (2, *shape) to work in; the first half is returned.
+    """
+    kept = FORMATS[checked_dtype("rounding", dtype)]
+    cast, rest = out
+    if not kept.dropped_bits:
+        cast[...] = values
+        return cast
+    np.multiply(values, 2.0**kept.dropped_bits + 1, out=cast)
+    np.subtract(cast, values, out=rest)
+    np.subtract(cast, rest, out=cast)
+    if np.abs(values, out=rest).min() < kept.smallest:
+        _fix_small(cast, values, rest < kept.smallest, kept)
     return cast
 
 
@@ -95,12 +116,17 @@ def _fewer_bits(exact: Floats, dropped: int) -> Floats:
 
 def _fix_range(cast: Floats, exact: Floats, kept: Format) -> None:
     """What is not a normal number of the format: below, above, NaN."""
-    small = np.abs(exact) < kept.smallest
-    if small.any():
-        whole = np.rint(np.where(small, exact, 0.0) * kept.subnormals_per_one)
-        np.copyto(cast, whole / kept.subnormals_per_one, where=small)
-    np.copyto(cast, np.copysign(np.inf, exact), where=np.abs(cast) > kept.largest)
-    np.copyto(cast, exact, where=np.isnan(exact))
+    size = np.abs(exact)
+    if not size.size or (size.min() >= kept.smallest and size.max() <= kept.largest):
+        return
+    _fix_small(cast, exact, size < kept.smallest, kept)
+    if not size.max() <= kept.largest:
+        np.copyto(cast, np.copysign(np.inf, exact), where=np.abs(cast) > kept.largest)
+        np.copyto(cast, exact, where=np.isnan(exact))
+
+
+def _fix_small(cast: Floats, exact: Floats, small: NDArray[np.bool_], kept: Format) -> None:
+    cast[small] = np.rint(exact[small] * kept.subnormals_per_one) / kept.subnormals_per_one
 
 
 def checked_dtype(owner: str, dtype: str) -> str:

@@ -54,8 +54,8 @@ def cos_mean(inv_freq: ArrayLike, count: int, *, start: float = 0.0, step: float
         return direct_cos_mean(start + step * np.arange(count), frequencies)
     half = 1 << (max(math.ceil(math.log2(count)), 1) - 1) // 2
     blocks = -(-count // (2 * half))
-    centre = _turned(frequencies, start + step * (half - 0.5), 2 * half * step, blocks)
-    offset = _turned(frequencies, step / 2, step, half)
+    centre = turned(frequencies, start + step * (half - 0.5), 2 * half * step, blocks)
+    offset = turned(frequencies, step / 2, step, half)
     curve = _product(centre / frequencies.size, offset).reshape(-1)[:count]
     # Summed directly, so that a curve from distance 0 starts at exactly 1.
     curve[0] = direct_cos_mean([start], frequencies)[0]
@@ -84,7 +84,7 @@ def _product(centre: Turned, offset: Turned) -> Floats:
     return curve
 
 
-def _turned(frequencies: Floats, start: float, step: float, count: int) -> NDArray[np.complex128]:
+def turned(frequencies: Floats, start: float, step: float, count: int) -> Turned:
     """e^(i·(start + step·n)·f): (count, pairs); the same split once more, by complex products."""
     inner = math.isqrt(count)
     outer = -(-count // inner)

@@ -13,7 +13,9 @@ from array_api_compat import array_namespace
 
 from posviz.results import Array, device_of
 
-_ROWS_AT_ONCE = 256
+_PRODUCT_AT_ONCE = 1 << 18
+"""Multiplications in one matrix product: above this, OpenBLAS starts threads, which wait for each
+other longer than the product takes."""
 
 
 def wave_sum(
@@ -54,9 +56,10 @@ def wave_sum(
     real, imaginary = centre if amplitude is None else _product(centre, amplitude)
     left = xp.concat((real, -imaginary), axis=1)
     right = xp.matrix_transpose(xp.concat(offset, axis=1))
+    rows = max(1, _PRODUCT_AT_ONCE // (right.shape[0] * right.shape[1]))
     parts = [
-        xp.reshape(xp.matmul(left[first : first + _ROWS_AT_ONCE], right), (-1,))
-        for first in range(0, blocks, _ROWS_AT_ONCE)
+        xp.reshape(xp.matmul(left[first : first + rows], right), (-1,))
+        for first in range(0, blocks, rows)
     ]
     return (parts[0] if len(parts) == 1 else xp.concat(parts))[:count]
 

@@ -20,11 +20,13 @@ PAGES = {
 }
 
 
-# Streamlit leaves six lines of air above a wide page and one between every two elements.
+# Streamlit leaves six lines of air above a wide page and one between every two elements. It fades
+# what a run has not reached yet; a board says itself when it waits, and stays readable.
 _TIGHTER = """<style>
 [data-testid="stMainBlockContainer"] { padding-top: 2.2rem; padding-bottom: 2rem; }
 [data-testid="stMainBlockContainer"] h1 { font-size: 1.9rem; padding: 0.2rem 0; }
 [data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] { gap: 0.6rem; }
+[data-testid="stElementContainer"][data-stale="true"]:has(.pv-board) { opacity: 1 !important; }
 </style>"""
 
 

@@ -45,7 +45,7 @@ WAYS_IN: tuple[tuple[str, str, str, str, dict[str, str]], ...] = (
         "Watch it",
         "What is left of one matching key among a million? See how attention spreads, how far a "
         "head reaches, and what a temperature repairs, at any length up to four million tokens.",
-        "RoPE, YaRN, log-n and ALiBi at a million tokens",
+        "a million tokens",
         "pages/attention.py",
         {"a": "rope", "b": "yarn", "c": "log_n", "d": "alibi", "length": "1048576"},
     ),

@@ -141,13 +141,63 @@ def test_distinct_angles_are_those_of_torch_s_cast(step: float, dtype: str) -> N
     assert counted.first_merged == (int(merged[0]) + 1 if merged.size else None)
 
 
-def torch_tables(positions: Any, stage: str, dtype: str) -> tuple[Any, ...]:
+def torch_tables(
+    positions: Any, stage: str, dtype: str, inv_freq: Any = LADDER
+) -> tuple[Any, ...]:
     def cast(values: Any, here: str) -> Any:
         return torch_cast(values, dtype) if stage == here else values
 
-    angles = cast(cast(positions, "positions")[:, None] * cast(LADDER, "inv_freq"), "angles")
+    angles = cast(cast(positions, "positions")[:, None] * cast(inv_freq, "inv_freq"), "angles")
     turned = torch.tensor(angles).cos(), torch.tensor(angles).sin()
     return tuple(cast(part.numpy(), "tables") for part in turned)
+
+
+def torch_errors(length: int, stage: str, dtype: str, base: float = 1e4) -> Any:
+    """Error of the score at every distance, from tables of every position."""
+    inv_freq = base ** (-np.arange(64) / 64)
+    positions = np.arange(length, dtype=np.float64)
+    cast = torch_tables(positions, stage, dtype, inv_freq)
+    exact = torch_tables(positions, "none", dtype, inv_freq)
+    scores = [sum(part @ part[-1] for part in tables) / 64 for tables in (cast, exact)]
+    return np.abs(scores[0] - scores[1])[::-1]
+
+
+@pytest.mark.parametrize("stage", ["positions", "inv_freq", "angles", "tables"])
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "float64"])
+@pytest.mark.parametrize("length", [1, 2, 300, 4096, 5001])
+def test_largest_errors_are_over_all_distances(length: int, stage: Any, dtype: str) -> None:
+    measured = lens(length, stage, dtype, distances=[0])
+    if dtype != "float64":
+        errors = torch_errors(length, stage, dtype)
+        assert measured.largest_score_error == pytest.approx(errors.max(), abs=1e-11)
+        assert errors[measured.worst_distance] == pytest.approx(errors.max(), abs=1e-11)
+    else:
+        assert (measured.largest_score_error, measured.worst_distance) == (0, 0)
+    tables = torch_errors(length, "tables", "bfloat16").max()
+    assert measured.tables_error == pytest.approx(tables, abs=1e-11)
+    assert measured.measured == measured.tables_measured == length
+
+
+@pytest.mark.parametrize(
+    ("base", "dtype", "length", "largest"),
+    [
+        (1e4, "bfloat16", 4096, 0.1508),
+        (1e4, "float16", 32768, 0.242),
+        (5e5, "float16", 32768, 0.144),
+    ],
+)
+def test_cast_frequencies_are_worst_between_the_distances_of_the_curve(
+    base: float, dtype: str, length: int, largest: float
+) -> None:
+    errors = torch_errors(length, "inv_freq", dtype, base)
+    assert errors.max() == pytest.approx(largest, rel=5e-3)
+    inv_freq = base ** (-np.arange(64) / 64)
+    measured = precision_lens(inv_freq, length=length, stage="inv_freq", dtype=dtype)
+    assert measured.largest_score_error == pytest.approx(errors.max(), abs=1e-10)
+    assert measured.worst_distance == errors.argmax()
+    assert measured.verdict == "fatal"
+    # The curve shows what the verdict speaks of.
+    assert np.abs(measured.score_errors).max() == pytest.approx(errors.max(), abs=1e-10)
 
 
 @pytest.mark.parametrize("stage", ["positions", "inv_freq", "angles", "tables"])

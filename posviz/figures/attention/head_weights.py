@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from posviz.figures import theme
 from posviz.figures.spec import FigureSpec, curve, figure, layout, log_axis
 from posviz.measures import HeadProfiles
 
@@ -52,6 +53,8 @@ def head_weights(
                     hover=f"head {head}<br>distance %{{x:,.0f}}<br>weight %{{y:.3g}}",
                     showlegend=False,
                 ),
+                # One line in each plot: nothing to tell apart by a dash.
+                "line": {**theme.line(slot), "dash": "solid"},
                 "xaxis": f"x{number}",
                 "yaxis": f"y{number}",
             }

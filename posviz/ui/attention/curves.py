@@ -149,10 +149,11 @@ def _turning(row: LogitRow, scores: np.ndarray) -> str:
     return found.format(int(np.argmax(below))) if below.any() else never
 
 
-def spaced(length: int) -> np.ndarray:
-    """Whole distances, evenly spaced on a log axis."""
+def spaced(length: int, keep: int) -> np.ndarray:
+    """Whole distances, evenly spaced on a log axis, and one that is read there."""
     places = np.geomspace(1, max(1, length - 1), _SPREAD_POINTS).round()
-    return np.unique(places[places < length])
+    places = np.unique(places[places < length])
+    return np.union1d(places, [float(keep)]) if 1 <= keep < length else places
 
 
 @functools.lru_cache(maxsize=KEPT)
@@ -160,8 +161,7 @@ def independent_scores(
     link: str, length: int, sigma: float, seed: int, head: int, keep: int
 ) -> tuple[ScoreCurve, str]:
     """(b) Mean and spread of independent q and k, with one draw, and what many draws gave."""
-    at = spaced(length)
-    at = np.union1d(at, [float(keep)]) if 1 <= keep < length else at
+    at = spaced(length, keep)
     found = measures.independent_scores(
         parse(link),
         at,
@@ -246,7 +246,8 @@ def beyond(link: str, length: int, trained: int) -> str:
         return "no pair beyond its trained arc"
     most = float(found.beyond.max())
     counted = f"{found.beyond_count} of {len(found.pairs)} pairs"
-    return f"{counted} beyond their trained arc, up to ×{most:.3g}"
+    times = f"{most:,.0f}" if most >= 100 else f"{most:.3g}"
+    return f"{counted} beyond their trained arc, up to ×{times}"
 
 
 @functools.lru_cache(maxsize=KEPT)

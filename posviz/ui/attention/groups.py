@@ -49,10 +49,13 @@ def groups(view: View, first: View) -> list[dict[str, Any]]:
         if item["name"] == "length":
             item["play"] = True
         if item["name"] == "distance":
-            item.update(slider=[1, at.length - 1], upper=at.length - 1)
+            item.update(_within(at.length, 1))
         if item["name"] == "head":
             item["slider"] = [0, max(1, _heads(view) - 1)]
     one = [*_lead(view), *items(*_ONE)]
+    for item in one:
+        if item["name"] == "place":
+            item.update(_within(at.length, min(64, at.length - 2)))
     return [
         {
             "title": "Context",
@@ -73,6 +76,16 @@ def groups(view: View, first: View) -> list[dict[str, Any]]:
         {"title": "One encoding", "note": "heads, matrix, precision, bases", "items": one},
         {"title": "Stack", "note": "", "items": items("layers")},
     ]
+
+
+def _within(length: int, first: int) -> dict[str, Any]:
+    """What a control of a place in the context adds to its declaration: the context's end."""
+    last = length - 1
+    return {
+        "slider": [first, last],
+        "upper": last,
+        "domain": f"a whole number of at least 0 and at most {last}, the end of the context",
+    }
 
 
 def _control(name: str, first: View) -> dict[str, Any]:

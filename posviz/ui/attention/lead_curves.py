@@ -16,7 +16,7 @@ from posviz.measures import HeadProfiles, WeightWindow
 from posviz.ui.attention.curves import KEPT, Frozen, content_of, spaced
 from posviz.ui.attention.lengths import longest_of
 
-_BASES = 160
+_BASES = 400
 LONGEST_FOR_BASES = 1 << 17
 """Tokens; a scan of bases walks through every distance for each of them."""
 
@@ -28,25 +28,27 @@ def heads(link: str, length: int, content: Frozen) -> HeadProfiles:
 
 
 @functools.lru_cache(maxsize=KEPT)
-def window(link: str, place: int, size: int, content: Frozen, head: int) -> WeightWindow:
-    """A window of the matrix around a place, or at the end of what the encoding can give."""
-    longest = longest_of(link)
-    size = min(size, longest)
-    place = min(place, longest - max(1, size // 2))
+def window(
+    link: str, length: int, place: int, size: int, content: Frozen, head: int
+) -> WeightWindow:
+    """A window of the matrix of one context around a place, moved to lie inside the context."""
+    last = min(length, longest_of(link))
+    size = min(size, last)
+    place = min(place, last - max(1, size // 2))
     return measures.weight_window(
         parse(link), place, window=size, content=content_of(content), head=head
     )
 
 
 @functools.lru_cache(maxsize=KEPT)
-def bounds(link: str, length: int) -> tuple[Bounds, tuple[float, float]] | None:
+def bounds(link: str, length: int, keep: int) -> tuple[Bounds, tuple[float, float]] | None:
     """Bounds of the sum of waves, and the true and the attained error between whole positions;
     None where there is no plain rotation."""
     spec = parse(link)
     row = measures.logit_row(spec, length)
     if row.inv_freq is None or row.log_kept is not None or row.seen is not None:
         return None
-    at, frequencies = spaced(length), row.inv_freq
+    at, frequencies = spaced(length, keep), row.inv_freq
     # The theorem speaks of points between trained positions, so of what the model was trained with.
     trained = spec.trained_frequencies() if isinstance(spec, RotaryEncoding) else frequencies
     relative = np.asarray(measures.decay_bound(at, frequencies))

@@ -24,13 +24,21 @@ def lead_panels(view: View) -> Panels:
     found: dict[str, tuple[object, Callable[[View], Panel]]] = {}
     if heads_of(text) > 1:
         found["heads"] = ((text, length, content), heads)
-    place = (text, at.place, at.window, view.content.content == "same", at.match, at.head)
+    place = (
+        text,
+        at.length,
+        at.place,
+        at.window,
+        view.content.content == "same",
+        at.match,
+        at.head,
+    )
     found |= {"matrix": (place, matrix), "key_share": (place, key_share)}
     found["query_entropy"] = (place, query_entropy)
     if isinstance(item.spec, RotaryEncoding):
         found["bases"] = ((item.spec.rotary_dim, item.spec.base, at.length), bases)
-    if lead_curves.bounds(text, length) is not None:
-        found["bounds"] = ((text, length), bounds)
+    if lead_curves.bounds(text, length, at.distance) is not None:
+        found["bounds"] = ((text, length, at.distance), bounds)
     if lead_curves.has_stages(text, length):
         found["precision"] = ((text, length, at.precision, at.head), precision)
     return {
@@ -54,7 +62,8 @@ def heads(view: View) -> Panel:
 def _window(view: View) -> WeightWindow:
     at = view.reading
     content = curves.content_key(view.content)
-    return lead_curves.window(link(view.lead.spec), at.place, at.window, content, at.head)
+    text = link(view.lead.spec)
+    return lead_curves.window(text, at.length, at.place, at.window, content, at.head)
 
 
 def matrix(view: View) -> Panel:
@@ -96,12 +105,10 @@ def bases(view: View) -> Panel:
     notes = [f"{spec.rotary_dim} dimensions, no extension, context of {length:,} tokens"]
     if smallest is not None:
         notes.append(f"smallest base found to hold: {smallest:,.0f}")
-    shown = [f"{low:,.0f} to {high:,.0f}" for low, high in search.islands]
-    more = f" and {len(shown) - 4} more" if len(shown) > 4 else ""
+    holding, step = int(search.valid.sum()), 100 * (search.step - 1)
     notes.append(
-        f"islands of {len(search.bases)} bases scanned: " + "; ".join(shown[:4]) + more
-        if shown
-        else f"none of {len(search.bases)} bases scanned holds"
+        f"{holding} of {len(search.bases)} bases tried, {step:.2g} % apart, hold, in "
+        f"{len(search.islands)} runs; gaps and islands between two of them are not seen"
     )
     if length < view.reading.length:
         notes.append(f"looked at up to {length:,} tokens only")
@@ -111,7 +118,8 @@ def bases(view: View) -> Panel:
 
 def bounds(view: View) -> Panel:
     item = view.lead
-    found = lead_curves.bounds(link(item.spec), item.within(view.reading.length))
+    at = view.reading
+    found = lead_curves.bounds(link(item.spec), item.within(at.length), at.distance)
     assert found is not None
     measure, (true, reached) = found
     slots = {

@@ -74,6 +74,8 @@ def decay(view: View) -> Panel:
         "score": by_distance(first.distances, first.scores),
         "distance": by_distance(first.distances, first.distances),
     }
+    if at.question == "independent":
+        notes.insert(0, "dotted: one σ on both sides; thin: one draw")
     return Panel(
         "decay",
         attention.decay,
@@ -232,14 +234,15 @@ def entropy(view: View) -> Panel:
 
 def _content_notes(view: View) -> list[str]:
     content = view.content
-    if content.content == "gaussian":
+    if content.content == "gaussian" and content.sigma > 0:
         half = content.sigma**2 / 2
         return [f"one draw with seed {content.seed}; σ²/2 = {half:.4g} before any factor"]
     return []
 
 
 def reach(view: View) -> Panel:
-    return _length_panel(view, "reach", attention.reach, {"reach": "reach"}, [])
+    notes = ["dotted: half of the weight"]
+    return _length_panel(view, "reach", attention.reach, {"reach": "reach"}, notes)
 
 
 def needle(view: View) -> Panel:
@@ -263,17 +266,15 @@ def _half(measure: ContextCurves) -> str:
     place = int(np.argmax(below))
     if place == 0:
         return f"below half from {measure.lengths[0]:,.0f} on"
-    (a, b), (high, low) = (
-        measure.lengths[place - 1 : place + 1],
-        measure.needle[place - 1 : place + 1],
-    )
-    at = a * (b / a) ** ((high - 0.5) / (high - low))
-    return f"below half from about {at:,.3g} on"
+    around = slice(place - 1, place + 1)
+    (a, b), (high, low) = measure.lengths[around], measure.needle[around]
+    at = float(f"{a * (b / a) ** ((high - 0.5) / (high - low)):.3g}")
+    return f"below half from about {at:,.0f} on"
 
 
 def first_token(view: View) -> Panel:
     slots = {"first": "first_weight", "concentration": "concentration"}
-    return _length_panel(view, "first_token", attention.first_token, slots, [])
+    return _length_panel(view, "first_token", attention.first_token, slots, ["dotted: Σw²"])
 
 
 def resolution(view: View) -> Panel:
@@ -337,6 +338,9 @@ def receptive(view: View) -> Panel:
         "layers",
         attention.receptive.build(series),
         slots,
-        [f"the weights of one layer are those of a context of {told} tokens, in all layers alike"],
+        [
+            f"the weights of one layer are those of a context of {told} tokens, in all layers alike",
+            "dotted: half of the weight",
+        ],
         lead=_lead(view),
     )

@@ -20,6 +20,7 @@ from posviz.ui.context_extension.address import (
     source_of_preset,
 )
 from posviz.ui.context_extension.board import Session, answer
+from posviz.ui.context_extension.panels import needle_margin
 from posviz.ui.context_extension.view import checked, first_view, rotating_layers
 
 BOARD = "context_extension_board"
@@ -69,6 +70,7 @@ def _board() -> None:
             [view.unscaled, *view.specs().values()],
             length=view.target_length,
             trained=view.trained_length,
+            match=needle_margin(view),
         ),
         icon="➡️",
     )

@@ -250,6 +250,16 @@ def needle(at: Scene) -> Panel:
     return Panel("needle", figures.needle, None, figure, slots, notes)
 
 
+def needle_margin(view: View) -> float:
+    """The logit by which the needle of this page stands out among the keys of its window."""
+    return measures.needle_weight(
+        view.unscaled,
+        lengths=[view.trained_length],
+        trained_length=view.trained_length,
+        weight_at_trained=view.values["needle"],
+    ).margin
+
+
 def needle_lengths(trained_length: int, target_length: int) -> np.ndarray:
     """Whole lengths from 1/16 of the trained window to L′, evenly spaced on a log axis."""
     first = max(2, trained_length // 16)

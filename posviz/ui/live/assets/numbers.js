@@ -26,7 +26,7 @@ const minus = (text) => text.replace('-', '−');
 export const exact = (value) => (value === null || value === undefined ? '' : String(value));
 
 export function parseNumber(text) {
-  const plain = text.trim().replace(/[\u202f\u2009 _]/g, '').replace('−', '-');
+  const plain = text.trim().replace(/[\u202f\u2009 _]/g, '').replace('−', '-').replace(/,(?=\d{3}(\D|$))/g, ''); // 1,000 is a thousand, 0,5 is nothing
   return NUMBER.test(plain) ? Number(plain) : null;
 }
 

@@ -15,7 +15,7 @@ const CONFIG = { displayModeBar: false, responsive: false, doubleClick: false, s
 export class Panel {
   constructor(id, board) {
     Object.assign(this, { id, board, key: '', rev: 0, drawn: false, stale: false, visible: true, zooming: false, x: null, kept: new Set() });
-    this.title = el('h3', { class: 'pv-title' });
+    this.title = el('h2', { class: 'pv-title' });
     this.subtitle = el('p', { class: 'pv-subtitle' });
     this.notes = el('ul', { class: 'pv-notes' });
     this.legend = el('ul', { class: 'pv-legend' });

@@ -22,7 +22,7 @@ export class Texts {
   build(groups) {
     this.blocks = new Map();
     this.root.replaceChildren(...[...groups].map(([name, items]) =>
-      el('section', { class: 'pv-texts', 'aria-label': name }, el('h3', { class: 'pv-title', text: name }), this.tabs(name, items))));
+      el('section', { class: 'pv-texts', 'aria-label': name }, el('h2', { class: 'pv-title', text: name }), this.tabs(name, items))));
   }
 
   // One block at a time; a row of buttons picks it.
