@@ -141,9 +141,7 @@ def test_distinct_angles_are_those_of_torch_s_cast(step: float, dtype: str) -> N
     assert counted.first_merged == (int(merged[0]) + 1 if merged.size else None)
 
 
-def torch_tables(
-    positions: Any, stage: str, dtype: str, inv_freq: Any = LADDER
-) -> tuple[Any, ...]:
+def torch_tables(positions: Any, stage: str, dtype: str, inv_freq: Any = LADDER) -> tuple[Any, ...]:
     def cast(values: Any, here: str) -> Any:
         return torch_cast(values, dtype) if stage == here else values
 

@@ -24,15 +24,8 @@ def lead_panels(view: View) -> Panels:
     found: dict[str, tuple[object, Callable[[View], Panel]]] = {}
     if heads_of(text) > 1:
         found["heads"] = ((text, length, content), heads)
-    place = (
-        text,
-        at.length,
-        at.place,
-        at.window,
-        view.content.content == "same",
-        at.match,
-        at.head,
-    )
+    is_same = view.content.content == "same"
+    place = (text, at.length, at.place, at.window, is_same, at.match, at.head)
     found |= {"matrix": (place, matrix), "key_share": (place, key_share)}
     found["query_entropy"] = (place, query_entropy)
     if isinstance(item.spec, RotaryEncoding):

@@ -339,7 +339,7 @@ def receptive(view: View) -> Panel:
         attention.receptive.build(series),
         slots,
         [
-            f"the weights of one layer are those of a context of {told} tokens, in all layers alike",
+            f"weights of one layer: those of a context of {told} tokens, in all layers alike",
             "dotted: half of the weight",
         ],
         lead=_lead(view),
