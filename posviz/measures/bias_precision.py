@@ -88,7 +88,8 @@ def bias_precision(
     positions bias(R(q) - R(q-d)); a bias of the key's position alone, as in Bloom,
               differs from it by a constant per query, which the softmax drops
     bias      R(bias(d))
-    logits    R(content + bias(d))
+    logits    R(content + bias(d)), with the content 1 unless another is given: a
+              larger content leaves fewer digits to the bias
     ========= ====================================================================
 
     The verdict goes by the weight, not by the logit, as an error of 4 at a logit of -2000 moves
@@ -103,9 +104,9 @@ def bias_precision(
     length : number of tokens; the query is the last one and sees all of them.
     stage : "positions", "bias" or "logits".
     dtype : "bfloat16", "float16", "float32" or "float64".
-    content : q·k/√head_dim, the same for all keys; used in the stage "logits" only.
-    distances : whole tokens, 0 … length-1, of the curves. Left out: 0 and up to 256 more, evenly on
-        a log axis. The numbers are over all distances.
+    content : q·k/√head_dim, the same for all keys, 1 if left out; used in the stage "logits" only.
+    distances : whole tokens, 0 … length-1, of the curves. Left out: 0, the worst one and up to 256
+        more, evenly on a log axis. The numbers are over all distances.
 
     Raises
     ------
@@ -121,9 +122,9 @@ def bias_precision(
     if not math.isfinite(content):
         raise ParameterError(sentence(_OWNER, "content", "a finite number", content))
     cast = _Cast(bias, length, stage, dtype, content)
-    at = sampled_distances(_OWNER, length, distances)
-    exact_logits, logits = cast.logits(at)
     totals = _totals(cast)
+    at = sampled_distances(_OWNER, length, distances, totals.worst)
+    exact_logits, logits = cast.logits(at)
     moved = _moved_weight(cast, totals)
     verdict = _verdict(moved)
     return BiasPrecision(
@@ -244,9 +245,11 @@ def _verdict(moved: float) -> Verdict:
 
 
 def _reason(cast: _Cast, totals: _Totals, moved: float) -> str:
-    if not totals.largest:
-        return f"The cast to {cast.dtype} changes no logit."
     told = []
+    if cast.stage == "logits":
+        told.append(f"A logit is here a content of {cast.content:g} plus the bias.")
+    if not totals.largest:
+        return " ".join([*told, f"The cast to {cast.dtype} changes no logit."])
     if totals.overflowed:
         told.append(f"{totals.overflowed:,} of {cast.length:,} logits overflow {cast.dtype}.")
     if math.isfinite(totals.largest):

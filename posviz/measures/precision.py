@@ -16,7 +16,8 @@ from posviz.measures.distinct_positions import (
 from posviz.measures.lengths import at_least
 from posviz.measures.precision_verdict import Stage, Verdict, rotation_verdict
 from posviz.measures.rounding import checked_dtype, rounded
-from posviz.measures.sampled_distances import largest_size, sampled_distances
+from posviz.measures.sampled_distances import sampled_distances
+from posviz.measures.score_error import changes_nothing, largest_score_error
 from posviz.measures.split_angle import Floats, direct_cos_mean
 from posviz.parameters import ParameterError, sentence
 from posviz.results import frozen
@@ -37,13 +38,18 @@ class PrecisionLens:
     exact_scores : (distances,) mean over pairs of cos(d·f_i); 1 at distance 0.
     scores : (distances,) the same through the cast; NaN where a number became infinite.
     score_errors : (distances,) scores - exact_scores.
-    largest_score_error : the largest size of these; infinite where a number became infinite.
+    largest_score_error : the largest size of the error at all distances 0 … length-1, or at those
+        counted in ``measured``; infinite where a number became infinite.
     worst_distance : the distance that has it, tokens.
+    measured : how many distances it is over: all, in the stages "positions" and "inv_freq" at any
+        length, in the stage "angles" up to 65,536 tokens, in the stage "tables" up to 131,072;
+        beyond, 20,000 to 41,000 of them.
     pair_errors : (pairs,) largest error of cos in each pair over the sampled positions; infinite
         where a number became infinite.
     largest_cos_error : the largest of these.
-    tables_error : largest error of the score, at the same distances, when only the tables are cast
-        to bfloat16; what the verdict compares with.
+    tables_error : largest error of the score when only the tables are cast to bfloat16; what the
+        verdict compares with.
+    tables_measured : how many distances that is over, as in the stage "tables".
     distinct : what the cast keeps apart: positions in the stage "positions", angles of the fastest
         pair in the stage "angles"; None in the others, and where no pair turns.
     verdict : "fatal", "harmful" or "benign".
@@ -59,9 +65,11 @@ class PrecisionLens:
     score_errors: Floats
     largest_score_error: float
     worst_distance: int
+    measured: int
     pair_errors: Floats
     largest_cos_error: float
     tables_error: float
+    tables_measured: int
     distinct: DistinctPositions | None
     verdict: Verdict
     reason: str
@@ -102,7 +110,11 @@ def precision_lens(
     - benign where the score is off by at most twice ``tables_error``;
     - harmful between.
 
-    Own error, of float64: about 2^-52 · length · mean f, 2e-11 at 2^22 and base 10000.
+    The numbers are over all distances 0 … length-1, save in the stages "angles" and "tables" (and
+    for ``tables_error``) at long lengths: there over the first 4,096, the last 4,096 and evenly
+    spaced ones between, and the reason says over how many. See ``largest_score_error``.
+
+    Own error, of float64: about 2^-52 · length · mean f, 1e-10 at 2^22 and base 10000.
 
     Parameters
     ----------
@@ -110,7 +122,8 @@ def precision_lens(
     length : number of tokens; the query is the last one.
     stage : "positions", "inv_freq", "angles" or "tables".
     dtype : "bfloat16", "float16", "float32" or "float64".
-    distances : whole tokens, 0 … length-1. Left out: 0 and up to 256 more, evenly on a log axis.
+    distances : whole tokens, 0 … length-1, of the curves. Left out: 0, the worst one and up to 256
+        more, evenly on a log axis.
 
     Returns
     -------
@@ -128,19 +141,18 @@ def precision_lens(
         )
     checked_dtype(_OWNER, dtype)
     frequencies = _frequencies(inv_freq)
-    at = sampled_distances(_OWNER, length, distances)
+    worst = largest_score_error(frequencies, length, stage, dtype)
+    tables = worst
+    if (stage, dtype) != ("tables", "bfloat16"):
+        tables = largest_score_error(frequencies, length, "tables", "bfloat16")
+    at = sampled_distances(_OWNER, length, distances, worst.distance)
     exact = direct_cos_mean(at, frequencies)
-    scores = _scores(frequencies, length, at, stage, dtype)
-    errors = scores - exact
-    worst, largest = largest_size(errors)
-    only_tables = _scores(frequencies, length, at, "tables", "bfloat16")
-    tables_error = largest_size(only_tables - exact)[1]
+    same = changes_nothing(length, stage, dtype)
+    scores = exact if same else _scores(frequencies, length, at, stage, dtype)
     pair_errors = _pair_errors(frequencies, length, stage, dtype)
     distinct = _distinct(frequencies, length, stage, dtype)
     vanished = _vanished(frequencies, dtype) if stage == "inv_freq" else 0
-    verdict, reason = rotation_verdict(
-        stage, dtype, (largest, int(at[worst])), tables_error, distinct, vanished
-    )
+    verdict, reason = rotation_verdict(stage, dtype, length, worst, tables, distinct, vanished)
     return PrecisionLens(
         stage=stage,
         dtype=dtype,
@@ -148,12 +160,14 @@ def precision_lens(
         distances=frozen(at),
         exact_scores=frozen(exact),
         scores=frozen(scores),
-        score_errors=frozen(errors),
-        largest_score_error=largest,
-        worst_distance=int(at[worst]),
+        score_errors=frozen(scores - exact),
+        largest_score_error=worst.size,
+        worst_distance=worst.distance,
+        measured=worst.measured,
         pair_errors=frozen(pair_errors),
         largest_cos_error=float(pair_errors.max()),
-        tables_error=tables_error,
+        tables_error=tables.size,
+        tables_measured=tables.measured,
         distinct=distinct,
         verdict=verdict,
         reason=reason,

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 from posviz.measures.distinct_positions import DistinctPositions
 from posviz.measures.rounding import FORMATS
+from posviz.measures.sampled_distances import LargestError
 
 Stage: TypeAlias = Literal["positions", "inv_freq", "angles", "tables"]
 Verdict: TypeAlias = Literal["fatal", "harmful", "benign"]
@@ -14,14 +15,15 @@ Verdict: TypeAlias = Literal["fatal", "harmful", "benign"]
 FATAL_SCORE_ERROR = 0.1
 """Of a score that is 1 at distance 0."""
 BENIGN_TABLES = 2.0
-"""Times what tables in bfloat16 cost, which nearly every model pays."""
+"""Times what tables in bfloat16 cost, as where a model computes them in its own dtype."""
 
 
 def rotation_verdict(
     stage: Stage,
     dtype: str,
-    worst: tuple[float, int],
-    tables_error: float,
+    length: int,
+    worst: LargestError,
+    tables: LargestError,
     distinct: DistinctPositions | None,
     vanished: int,
 ) -> tuple[Verdict, str]:
@@ -29,8 +31,8 @@ def rotation_verdict(
 
     Parameters
     ----------
-    worst : largest error of the score, infinite where it is no number, and its distance.
-    tables_error : largest error of the score with tables in bfloat16.
+    worst : largest error of the score, infinite where it is no number.
+    tables : the same with tables in bfloat16.
     distinct : positions, or angles of the fastest pair, that stay different.
     vanished : how many frequencies become 0.
     """
@@ -41,15 +43,15 @@ def rotation_verdict(
         numbers = f"All {distinct.length:,} positions are numbers of {dtype}"
         return "benign", f"{numbers}: the cast changes nothing."
     verdict: Verdict = "harmful"
-    if merged or worst[0] > FATAL_SCORE_ERROR:
+    if merged or worst.size > FATAL_SCORE_ERROR:
         verdict = "fatal"
-    elif worst[0] <= BENIGN_TABLES * tables_error:
+    elif worst.size <= BENIGN_TABLES * tables.size:
         verdict = "benign"
     pairs = "1 pair gets" if vanished == 1 else f"{vanished} pairs get"
     told = (
         _distinct_told(stage, distinct) if distinct else "",
         f"{pairs} the frequency 0 in {dtype}." if vanished else "",
-        _error_told(verdict, *worst, tables_error),
+        _error_told(verdict, length, worst, tables),
     )
     return verdict, " ".join(filter(None, told))
 
@@ -73,14 +75,22 @@ def _distinct_told(stage: Stage, distinct: DistinctPositions) -> str:
     )
 
 
-def _error_told(verdict: Verdict, largest: float, distance: int, tables_error: float) -> str:
-    if math.isinf(largest):
-        return f"The score is no number, first at distance {distance:,}."
-    off = f"The score is off by up to {largest:.2g}, at distance {distance:,}"
-    if largest > FATAL_SCORE_ERROR:
+def _error_told(verdict: Verdict, length: int, worst: LargestError, tables: LargestError) -> str:
+    if math.isinf(worst.size):
+        return f"The score is no number, first at distance {worst.distance:,}."
+    off = f"The score is off by up to {worst.size:.2g}"
+    if worst.measured < length:
+        off = f"{off} over {_of_all(worst, length)}"
+    off = f"{off}, at distance {worst.distance:,}"
+    if worst.size > FATAL_SCORE_ERROR:
         return f"{off}, more than {FATAL_SCORE_ERROR:g} of the 1 at distance 0."
-    cost = f"what tables in bfloat16 cost ({tables_error:.2g})"
+    over = f", over {_of_all(tables, length)}" if tables.measured < length else ""
+    cost = f"what tables in bfloat16 cost ({tables.size:.2g}{over})"
     if verdict == "benign":
         return f"{off}, at most {BENIGN_TABLES:g} times {cost}."
-    times = largest / tables_error if tables_error else math.inf
+    times = worst.size / tables.size if tables.size else math.inf
     return f"{off}: {times:,.3g} times {cost}."
+
+
+def _of_all(found: LargestError, length: int) -> str:
+    return f"{found.measured:,} of {length:,} distances"

@@ -74,6 +74,8 @@ def rounded(values: ArrayLike, dtype: str) -> Floats:
     kept = FORMATS[dtype]
     if not kept.dropped_bits:
         return exact.copy()
+    if dtype == "float32":
+        return _through_float32(exact)
     cast = _fewer_bits(exact, kept.dropped_bits)
     _fix_range(cast, exact, kept)
     return cast
@@ -91,9 +93,10 @@ def rounded_off_ties(values: Floats, dtype: str, out: Floats) -> Floats:
     out : (2, *shape) to work in; the first half is returned.
     """
     kept = FORMATS[checked_dtype("rounding", dtype)]
-    cast, rest = out
-    if not kept.dropped_bits:
-        cast[...] = values
+    cast: Floats = out[0]
+    rest: Floats = out[1]
+    if dtype in ("float32", "float64"):
+        cast[...] = values if dtype == "float64" else _through_float32(values)
         return cast
     np.multiply(values, 2.0**kept.dropped_bits + 1, out=cast)
     np.subtract(cast, values, out=rest)
@@ -101,6 +104,12 @@ def rounded_off_ties(values: Floats, dtype: str, out: Floats) -> Floats:
     if np.abs(values, out=rest).min() < kept.smallest:
         _fix_small(cast, values, rest < kept.smallest, kept)
     return cast
+
+
+def _through_float32(exact: Floats) -> Floats:
+    """The one short format that the processor rounds to itself."""
+    with np.errstate(over="ignore", under="ignore"):
+        return np.asarray(exact.astype(np.float32).astype(np.float64))
 
 
 def _fewer_bits(exact: Floats, dropped: int) -> Floats:

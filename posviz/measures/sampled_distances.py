@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,11 +14,23 @@ from posviz.parameters import ParameterError, sentence
 _SHOWN = 256
 
 
-def sampled_distances(owner: str, length: int, distances: ArrayLike | None) -> Floats:
-    """The caller's distances, checked, or 0 and up to 256 more on a log axis: (distances,)."""
+@dataclass(frozen=True, kw_only=True)
+class LargestError:
+    """Largest size of an error, infinite where a number is none, the distance that has it, in
+    tokens, and at how many of the distances 0 … length-1 it was measured."""
+
+    size: float
+    distance: int
+    measured: int
+
+
+def sampled_distances(
+    owner: str, length: int, distances: ArrayLike | None, worst: int = 0
+) -> Floats:
+    """The caller's distances, checked, or 0, the worst and up to 256 more on a log axis."""
     if distances is None:
-        shown = np.geomspace(1, max(length - 1, 1), _SHOWN)
-        return np.unique(np.append(0.0, np.rint(shown)))[:length]
+        shown = np.rint(np.geomspace(1, max(length - 1, 1), _SHOWN))
+        return np.unique(np.append(shown[shown < length], [0.0, worst]))
     at = np.array(distances, dtype=np.float64)
     whole = at.ndim == 1 and at.size and bool((at == np.rint(at)).all())
     if not whole or at.min() < 0 or at.max() > length - 1:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
 from posviz.measures.precision_verdict import Stage
 from posviz.measures.rounding import FORMATS, rounded, rounded_off_ties
-from posviz.measures.sampled_distances import largest_size
+from posviz.measures.sampled_distances import LargestError, largest_size
 from posviz.measures.split_angle import Floats, cos_mean, cos_mean_at, turned
 
 _ErrorsOf: TypeAlias = Callable[[Floats, int, range, str], Floats]
@@ -23,42 +22,33 @@ _AT_EACH_END = 1 << 12
 _BETWEEN = 1 << 15
 _AT_ONCE = 1 << 16
 # Parts of a table that stay in a cache.
-_ROWS_AT_ONCE = 256
-_FINE = 32
-_RUNS_AT_ONCE = 8
-
-
-@dataclass(frozen=True, kw_only=True)
-class LargestError:
-    """Largest size of the error of the score, the distance that has it, in tokens, and at how many
-    of the distances it was looked for."""
-
-    size: float
-    distance: int
-    measured: int
+_ROWS_AT_ONCE = 512
+_RUN = 128
 
 
 def largest_score_error(frequencies: Floats, length: int, stage: Stage, dtype: str) -> LargestError:
     """The largest error of the score of ``precision_lens`` between the last query and any key.
 
-    With query and key at q and q-δ, P pairs and R the rounding, the error at distance δ is:
+    With query and key at q and q-δ and R the rounding, the error at distance δ is the mean over
+    pairs of:
 
-    ========= ============================================================ ====================
-    stage     error                                                        at all distances
-    ========= ============================================================ ====================
-    positions z(R(q) - R(q-δ)) - z(δ), with z(δ) = mean cos(δ·f)           always
-    inv_freq  mean cos(δ·R(f)) - z(δ)                                      always
-    angles    mean cos(R(q·f) - R((q-δ)·f)) - z(δ)                         up to 65,536 tokens
-    tables    mean of R(c)·R(c') + R(s)·R(s') - c·c' - s·s', with c, s the  up to 131,072 tokens
-              cos and sin of the query's angle and c', s' of the key's
-    ========= ============================================================ ====================
+    ========= ==================================================== ======================
+    stage     error                                                complete
+    ========= ==================================================== ======================
+    positions cos((R(q) - R(q-δ))·f) - cos(δ·f)                    at any length
+    inv_freq  cos(δ·R(f)) - cos(δ·f)                               at any length
+    angles    cos(R(q·f) - R((q-δ)·f)) - cos(δ·f)                  up to 65,536 tokens
+    tables    R(c)·R(c') + R(s)·R(s') - c·c' - s·s', where c, s    up to 131,072 tokens
+              belong to the query and c', s' to the key
+    ========= ==================================================== ======================
 
-    Beyond, it is taken at the first and at the last 4,096 distances and at up to 32,768 between
-    them, a prime number of tokens apart; the largest of all is at least the number given.
+    Complete: taken at all distances 0 … length-1. Beyond, it is taken at the first 4,096 distances,
+    at the last 4,096 and at up to 32,768 between, a prime number of tokens apart; the number given
+    is then a lower bound of the largest.
 
-    Own error: that of ``cos_mean``. In the stage "tables" c' and s' are products of two numbers of
-    size 1, each within 2^-51 + 2^-53·q·f of cos and sin: where that decides between two neighbours
-    of the format, either may be taken, which are equally far from the number cast.
+    Own error: that of ``cos_mean``. In the stage "tables" c' + i·s' is a product of three numbers
+    of size 1, off by some 2^-50 + 2^-52·q·f before it is cast: where that much decides between two
+    neighbours of the format, either may be taken; both are equally far from the number cast.
     """
     if changes_nothing(length, stage, dtype):
         return LargestError(size=0.0, distance=0, measured=length)
@@ -142,25 +132,23 @@ def _of_tables(frequencies: Floats, query: int, block: range, dtype: str) -> Flo
     """cos and sin stand side by side in rows of 2·pairs numbers."""
     of_query = turned(frequencies, query, 0.0, 1).view(np.float64)[0]
     cast_query = rounded(of_query, dtype)
-    fine = turned(frequencies, 0.0, -block.step, _FINE)
-    runs = -(-len(block) // _FINE)
-    coarse = turned(frequencies, query - block.start, -block.step * _FINE, runs)
-    errors = np.empty((runs, _FINE))
-    turned_keys = np.empty((_RUNS_AT_ONCE, _FINE, frequencies.size), dtype=np.complex128)
+    runs = -(-len(block) // _RUN)
+    coarse = turned(frequencies, query - block.start, -block.step * _RUN, runs)
+    fine = turned(frequencies, 0.0, -block.step, _RUN)
+    turned_keys = np.empty_like(fine)
     keys = turned_keys.view(np.float64)
     cast = np.empty((2, *keys.shape))
-    for first in range(0, runs, _RUNS_AT_ONCE):
-        some = slice(min(_RUNS_AT_ONCE, runs - first))
-        rows = slice(first, first + _RUNS_AT_ONCE)
-        np.multiply(coarse[rows, None], fine, out=turned_keys[some])
-        cast_keys = rounded_off_ties(keys[some], dtype, out=cast[:, some])
-        errors[rows] = _rows_times(cast_keys, cast_query) - _rows_times(keys[some], of_query)
+    errors = np.empty((runs, _RUN))
+    for run in range(runs):
+        np.multiply(coarse[run], fine, out=turned_keys)
+        scores = _rows_times(rounded_off_ties(keys, dtype, out=cast), cast_query)
+        np.subtract(scores, _rows_times(keys, of_query), out=errors[run])
     return errors.reshape(-1)[: len(block)] / frequencies.size
 
 
 def _rows_times(table: Floats, row: Floats) -> Floats:
     # Not matmul: on a busy server BLAS's threads wait for each other longer than this takes.
-    return np.asarray(np.einsum("rij,j->ri", table, row))
+    return np.asarray(np.einsum("ij,j->i", table, row))
 
 
 _ERRORS: dict[Stage, _ErrorsOf] = {

@@ -13,12 +13,15 @@ from posviz.catalog import parse
 from posviz.encodings.rotary import RotaryEncoding
 from posviz.figures.attention.bounds import Bounds
 from posviz.measures import HeadProfiles, WeightWindow
+from posviz.results import LogitRow
 from posviz.ui.attention.curves import KEPT, Frozen, content_of, spaced
 from posviz.ui.attention.lengths import longest_of
 
 _BASES = 400
 LONGEST_FOR_BASES = 1 << 17
 """Tokens; a scan of bases walks through every distance for each of them."""
+_BLOCK = 1 << 16
+"""Distances whose bias is worked out at a time."""
 
 
 @functools.lru_cache(maxsize=KEPT)
@@ -119,11 +122,9 @@ def precision(link: str, length: int, dtype: str, head: int) -> tuple[Stages, tu
         errors = [(name, one.distances, one.score_errors) for name, one in lenses.items()]
         unit = "score, 1 at distance 0"
     elif row.bias is not None and not row.varies:
-        bias, chosen = row.bias, min(head, row.heads - 1)
+        bias = functools.partial(_bias_of, row, head)
         lenses = {
-            stage: measures.bias_precision(
-                lambda at: np.asarray(bias(at))[chosen], length=length, stage=stage, dtype=dtype
-            )
+            stage: measures.bias_precision(bias, length=length, stage=stage, dtype=dtype)
             for stage in ("positions", "bias", "logits")
         }
         errors = [(name, one.distances, one.logit_errors) for name, one in lenses.items()]
@@ -132,3 +133,9 @@ def precision(link: str, length: int, dtype: str, head: int) -> tuple[Stages, tu
         return (), (), ""
     said = tuple(f"{name}: {one.verdict}. {one.reason}" for name, one in lenses.items())
     return tuple(errors), said, unit
+
+
+def _bias_of(row: LogitRow, head: int, at: np.ndarray) -> np.ndarray:
+    """The bias of one head, block by block: all heads at all distances would fill the memory."""
+    parts = [at[first : first + _BLOCK] for first in range(0, len(at), _BLOCK)]
+    return np.concatenate([np.asarray(row.bias_of(part, head)) for part in parts])
