@@ -85,6 +85,8 @@ class Encoding(BaseModel):
     """Most positions that a page asks for at once."""
     longest_row: ClassVar[int] = 1 << 22
     """Longest context whose :meth:`logit_row` is quick enough to be asked for."""
+    longest_read_off: ClassVar[int] = 512
+    """The same where there is no such row, and the last one of all pairs is read off."""
     is_learned: ClassVar[bool] = False
     """True where numbers are trained; those shown are then an initialisation."""
 

@@ -31,6 +31,7 @@ class ContentEncoding(LearnedParts):
     """
 
     most_positions: ClassVar[int] = 512
+    longest_read_off: ClassVar[int] = 256
 
     heads: Annotated[
         int,

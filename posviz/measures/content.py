@@ -16,7 +16,7 @@ from annotated_types import Ge, Le
 from array_api_compat import array_namespace
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from posviz.measures.rows import alike, alike_at
+from posviz.measures.rows import alike, alike_at, head_bias
 from posviz.measures.wave_sum import wave_sum, waves_at
 from posviz.parameters import Parameter, parameter_error
 from posviz.results import Array, LogitRow
@@ -122,7 +122,7 @@ class Hay:
         distances = self._distances(first, end)
         logits = self._content(first, end, distances)
         if self.row.bias is not None and self.head is not None:
-            return logits + self.row.bias_of(distances, self.head)
+            return logits + head_bias(self.row, self.head, first, end)
         return logits
 
     @property

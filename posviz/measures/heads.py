@@ -10,7 +10,7 @@ import numpy as np
 
 from posviz.encodings.base import Encoding
 from posviz.measures.content import Content, Hay
-from posviz.measures.rows import logit_row
+from posviz.measures.rows import bias_block, logit_row
 from posviz.measures.running import BLOCK
 from posviz.measures.split_angle import Floats
 from posviz.results import LogitRow, frozen
@@ -101,4 +101,4 @@ def _blocks(row: LogitRow, content: Content, seen: int) -> Iterator[tuple[int, F
         if row.bias is None:
             yield first, shared
         else:
-            yield first, shared + np.asarray(row.bias(np.arange(float(first), float(end))))
+            yield first, shared + np.asarray(bias_block(row, first, end))

@@ -18,7 +18,8 @@ from posviz.encodings.base import Encoding
 from posviz.encodings.given_content import ContentEncoding
 from posviz.measures.content import content_factor, spread_at
 from posviz.measures.lengths import at_least
-from posviz.measures.rows import alike, logit_row
+from posviz.measures.rows import alike, head_bias, logit_row
+from posviz.measures.running import BLOCK
 from posviz.measures.split_angle import Floats
 from posviz.measures.wave_sum import wave_sum, waves_at
 from posviz.parameters import ParameterError, sentence
@@ -216,9 +217,18 @@ def _with_bias(row: LogitRow, score: Array | float, length: int, head: int) -> A
         score = xp.full(length, float(score), dtype=like.dtype, device=device(like))
     if row.bias is None and math.isinf(row.window):
         return score
-    distances = xp.arange(length, dtype=like.dtype, device=device(like))
     if row.bias is not None:
-        score = score + row.bias_of(distances, head)
+        # Block by block: a bias may hold many numbers for each distance on the way.
+        score = xp.concat(
+            [
+                score[first : first + BLOCK]
+                + head_bias(row, head, first, min(first + BLOCK, length))
+                for first in range(0, length, BLOCK)
+            ]
+        )
+    if math.isinf(row.window):
+        return score
+    distances = xp.arange(length, dtype=like.dtype, device=device(like))
     return xp.where(distances <= row.window, score, xp.full_like(score, -math.inf))
 
 

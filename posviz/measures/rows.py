@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from array_api_compat import array_namespace, is_numpy_namespace
+from array_api_compat import array_namespace, is_numpy_array, is_numpy_namespace
 
 from posviz.encodings.base import PLAIN, Encoding
 from posviz.measures.lengths import at_least
@@ -23,13 +23,12 @@ from posviz.results import (
     MatrixBias,
     PositionTable,
     Result,
+    device_of,
     frozen,
 )
 
 LONGEST_CONTEXT = 1 << 22
 """Tokens; the longest context that anything here is meant for."""
-LONGEST_BY_PAIRS = 512
-"""Where an encoding has no form by distance, its last row is read off all pairs of positions."""
 _TRIED = 8
 _SEEN_AT_ONCE = 1 << 18
 """Remapped distances at a time: 2 MB for each of the arrays on the way."""
@@ -41,7 +40,7 @@ def logit_row(spec: Encoding, length: int, *, like: Array = PLAIN) -> LogitRow:
     """What the last query of ``length`` tokens makes of the keys before it.
 
     An encoding that is known by distance says so itself, at any length. Of the others the last row
-    of all pairs is taken, up to :data:`LONGEST_BY_PAIRS` tokens: for vectors per position the
+    of all pairs is taken, up to the encoding's ``longest_read_off``: for vectors per position the
     products p_m·p_n over p_m·p_m (q and k made by identity projections); for terms of content, what
     is left where all tokens are alike.
 
@@ -102,7 +101,7 @@ def longest_row(spec: Encoding) -> int:
     """The longest context whose last row this encoding can give here."""
     if spec.logit_row(1) is not None:
         return min(LONGEST_CONTEXT, spec.longest_row)
-    return min(LONGEST_BY_PAIRS, spec.most_positions)
+    return min(spec.longest_read_off, spec.most_positions)
 
 
 def row_refusal(spec: Encoding) -> str:
@@ -149,6 +148,37 @@ def alike_at(row: LogitRow, distances: Array) -> Array | float:
     at = array_namespace(row.inv_freq).astype(distances, row.inv_freq.dtype)
     seen = at if row.seen is None else row.seen(at)
     return waves_at(seen, row.inv_freq, row.log_kept) / row.inv_freq.shape[0]
+
+
+def bias_block(row: LogitRow, first: int, end: int) -> Array:
+    """The bias of all heads at distances first … end-1: (heads, end - first)."""
+    assert row.bias is not None
+    if row.bias_waves is not None and is_numpy_array(row.bias_waves[0]):
+        return np.asarray(row.bias_waves[1])[:, None] * _waves_less_their_number(row, first, end)
+    return row.bias(_distances(row, first, end))
+
+
+def head_bias(row: LogitRow, head: int, first: int, end: int) -> Array:
+    """The bias of one head, the last one where there are fewer: (end - first,)."""
+    if row.bias_waves is not None and is_numpy_array(row.bias_waves[0]):
+        factor = float(row.bias_waves[1][min(head, row.heads - 1)])
+        return factor * _waves_less_their_number(row, first, end)
+    return row.bias_of(_distances(row, first, end), head)
+
+
+def _waves_less_their_number(row: LogitRow, first: int, end: int) -> Array:
+    """Σ (cos(δ·f) - 1)."""
+    assert row.bias_waves is not None
+    inv_freq = row.bias_waves[0]
+    return inv_freq.size * (cos_mean(inv_freq, end - first, start=float(first)) - 1)
+
+
+def _distances(row: LogitRow, first: int, end: int) -> Array:
+    """δ = first … end-1 of the kind of the row's own arrays."""
+    if row.inv_freq is None:
+        return np.arange(float(first), float(end))
+    like = row.inv_freq
+    return array_namespace(like).arange(first, end, dtype=like.dtype, device=device_of(like))
 
 
 def _of_seen(row: LogitRow, start: int, count: int) -> Array:

@@ -19,7 +19,7 @@ _KEYS_OF_ALL_ROWS = 1 << 20
 """Keys that are gone through where every query has a row of its own; fewer queries are shown
 then."""
 _FEWEST_ROWS = 8
-_ROWS_READ_OFF = 64
+_ROWS_READ_OFF = 16
 
 
 @dataclass(frozen=True, kw_only=True)

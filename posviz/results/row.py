@@ -31,6 +31,8 @@ class LogitRow:
     gain : factor on all of the content's logit at this length.
     bias : distances to (heads, distances), or None for 0.
     head_bias : distances and a head to (distances,), where that is quicker than all heads.
+    bias_waves : (waves,) radians per token and (heads,) factors, where the bias of a head is its
+        factor times Σ (cos(δ·f) - 1), which has a quick way at many distances.
     head_dim, layout : size of a head, and which two of its dimensions form pair i, where content is
         rotated as queries and keys; 0 where it is not.
     divides_logits : False where q·k is not divided by √head_dim (T5).
@@ -50,6 +52,7 @@ class LogitRow:
     gain: float = 1.0
     bias: Callable[[Array], Array] | None = None
     head_bias: Callable[[Array, int], Array] | None = None
+    bias_waves: tuple[Array, Array] | None = None
     head_dim: int = 0
     layout: Layout = "half_split"
     divides_logits: bool = True

@@ -33,7 +33,8 @@ def test_home_shows_a_picture_and_four_ways_in():
     assert not app.exception
     drawn = json.loads(app.get("plotly_chart")[0].proto.spec)
     assert drawn["layout"]["xaxis"]["title"]["text"] == "pair (0 is the fastest)"
-    assert [heading.value for heading in app.subheader] == ["Teach it", "Tune it", "Check it", "Watch it"]
+    ways = ["Teach it", "Tune it", "Check it", "Watch it"]
+    assert [heading.value for heading in app.subheader] == ways
     assert len(app.get("page_link")) == 6 + 4
 
 

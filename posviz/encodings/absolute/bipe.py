@@ -85,6 +85,7 @@ else:
 """
     snippet_gives: ClassVar[str] = "vectors"
     most_positions: ClassVar[int] = 512
+    longest_read_off: ClassVar[int] = 256
 
     text: Annotated[
         str,

@@ -68,6 +68,7 @@ vectors = np.array(path[::$steps])
 """
     snippet_gives: ClassVar[str] = "vectors"
     most_positions: ClassVar[int] = 1024
+    longest_read_off: ClassVar[int] = 256
 
     generator: Annotated[
         Literal["network", "linear"],

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
 from annotated_types import Ge, Gt, Le
 from array_api_compat import array_namespace
 
-from posviz.encodings.base import Source
+from posviz.encodings.base import PLAIN, Source
 from posviz.encodings.bias import CountedDistanceBias, per_head
 from posviz.parameters import Parameter, ParameterError
-from posviz.results import Array, device_of
+from posviz.results import Array, LogitRow, device_of
 
 
 class Sandwich(CountedDistanceBias):
@@ -98,11 +99,28 @@ matrix = summed / (8 * np.arange(1, H + 1) / H)[:, None, None]
             )
 
     def bias(self, distance: Array, parts: Mapping[str, Array]) -> Array:
-        xp, device = array_namespace(distance), device_of(distance)
-        counted = self.counted(distance)
+        counted, inv_freq = self.counted(distance), self.inv_freq(distance)
+        summed = array_namespace(distance).sum(
+            array_namespace(distance).cos(counted[..., None] * inv_freq), axis=-1
+        )
+        return (summed - self.bias_dim / 2) * per_head(self.factors(distance), distance)
+
+    def inv_freq(self, like: Array) -> Array:
+        """(bias_dim / 2,) radians per token, of the kind and type of ``like``."""
+        xp = array_namespace(like)
         first = 1 if self.counted_from == "one" else 0
-        index = xp.arange(first, self.bias_dim // 2 + first, dtype=xp.float64, device=device)
-        inv_freq = xp.astype(self.base ** (-2 * index / self.bias_dim), distance.dtype)
-        summed = xp.sum(xp.cos(counted[..., None] * inv_freq), axis=-1) - self.bias_dim / 2
-        head = xp.arange(1, self.heads + 1, dtype=distance.dtype, device=device)
-        return summed / per_head(8 * head / self.heads, distance)
+        index = xp.arange(
+            first, self.bias_dim // 2 + first, dtype=xp.float64, device=device_of(like)
+        )
+        return xp.astype(self.base ** (-2 * index / self.bias_dim), like.dtype)
+
+    def factors(self, like: Array) -> Array:
+        """(heads,) H/8h for head h = 1 … H."""
+        xp = array_namespace(like)
+        head = xp.arange(1, self.heads + 1, dtype=like.dtype, device=device_of(like))
+        return self.heads / (8 * head)
+
+    def logit_row(self, length: int, *, like: Array = PLAIN) -> LogitRow:
+        row = super().logit_row(length, like=like)
+        assert row is not None
+        return replace(row, bias_waves=(self.inv_freq(like), self.factors(like)))

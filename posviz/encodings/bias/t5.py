@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -171,6 +171,12 @@ matrix = $scale * np.moveaxis(beta[bucket], -1, 0)
         return self.scale * looked_up(
             parts["relative_attention_bias.weight"], self.buckets(distance)
         )
+
+    def head_bias(self, parts: Mapping[str, Array]) -> Callable[[Array, int], Array] | None:
+        # The last axis of every part are the heads.
+        return lambda distance, head: self.bias(
+            distance, {name: part[:, head : head + 1] for name, part in parts.items()}
+        )[0]
 
     @property
     def row_divides(self) -> bool:

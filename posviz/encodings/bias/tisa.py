@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -108,3 +108,9 @@ matrix = (heights * np.exp(-np.abs(sharpness) * (centres - offset) ** 2)).sum(0)
 
     def bias(self, distance: Array, parts: Mapping[str, Array]) -> Array:
         return self.curve(distance - 1 if self.reading == "repository" else -distance, parts)
+
+    def head_bias(self, parts: Mapping[str, Array]) -> Callable[[Array, int], Array] | None:
+        # The last axis of every part are the heads.
+        return lambda distance, head: self.bias(
+            distance, {name: part[:, head : head + 1] for name, part in parts.items()}
+        )[0]

@@ -28,6 +28,7 @@ KEPT = 128
 _LONGEST_ROW_KEPT = 1 << 18
 CURVES_TO = 65536
 """Curves against context length go this far at least: a shorter context moves along them."""
+_LENGTHS, _FEW_LENGTHS = 40, 12
 _SPREAD_POINTS = 160
 _DRAWS = 200
 STACKED_CONTEXT = 4096
@@ -63,11 +64,17 @@ def row_of(link: str, length: int) -> LogitRow:
     return _row(link, length)
 
 
+def lengths_of(link: str, longest: int) -> np.ndarray:
+    """Lengths up to the longest; few of them where each costs a matrix of all pairs."""
+    most = _FEW_LENGTHS if parse(link).logit_row(1) is None else _LENGTHS
+    return measures.context_lengths(min(longest, longest_of(link)), most)
+
+
 @functools.lru_cache(maxsize=KEPT)
 def by_length(link: str, longest: int, content: Frozen, head: int) -> ContextCurves:
     """Entropy, reach, needle and first token at lengths up to the longest."""
     spec = parse(link)
-    lengths = measures.context_lengths(min(longest, longest_of(link)))
+    lengths = lengths_of(link, longest)
     row = row_of(link, int(lengths[-1]))
     return measures.context_curves(spec, lengths, content=content_of(content), head=head, row=row)
 
@@ -97,7 +104,7 @@ def resolution(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Lengths and attention resolution."""
     spec = parse(link)
-    lengths = measures.context_lengths(min(longest, longest_of(link)))
+    lengths = lengths_of(link, longest)
     found = measures.resolution_curve(spec, lengths, content=content_of(content), head=head)
     return found.lengths, found.resolution
 
