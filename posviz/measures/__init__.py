@@ -85,6 +85,7 @@ from posviz.measures.rows import (
     scored,
 )
 from posviz.measures.running import RunningSoftmax, running_softmax
+from posviz.measures.score_error import largest_score_error
 from posviz.measures.score_map import ScoreMap, score_map
 from posviz.measures.shift import shift_error
 from posviz.measures.similarity import (
@@ -181,6 +182,7 @@ __all__ = [
     "interpolation_bound",
     "kind_of",
     "largest_interpolation_error",
+    "largest_score_error",
     "limit_granularity",
     "logit_blocks",
     "logit_gain",

@@ -16,7 +16,7 @@ from posviz.measures.distinct_positions import (
 from posviz.measures.lengths import at_least
 from posviz.measures.precision_verdict import Stage, Verdict, rotation_verdict
 from posviz.measures.rounding import checked_dtype, rounded
-from posviz.measures.sampled_distances import sampled_distances
+from posviz.measures.sampled_distances import LargestError, sampled_distances
 from posviz.measures.score_error import changes_nothing, largest_score_error
 from posviz.measures.split_angle import Floats, direct_cos_mean
 from posviz.parameters import ParameterError, sentence
@@ -82,6 +82,7 @@ def precision_lens(
     stage: Stage,
     dtype: str,
     distances: ArrayLike | None = None,
+    tables: LargestError | None = None,
 ) -> PrecisionLens:
     """What a cast of one stage does to the score of equal q and k, and to the tables.
 
@@ -125,6 +126,9 @@ def precision_lens(
     distances : whole tokens, 0 … length-1, of the curves. Left out: 0, the worst one and up to 256
         more, evenly on a log axis.
 
+    tables : what tables in bfloat16 cost at this length, where the caller has it from
+        :func:`posviz.measures.largest_score_error`.
+
     Returns
     -------
     PrecisionLens. Errors of cos are taken over 1024 evenly spaced positions and the last 1024.
@@ -142,9 +146,9 @@ def precision_lens(
     checked_dtype(_OWNER, dtype)
     frequencies = _frequencies(inv_freq)
     worst = largest_score_error(frequencies, length, stage, dtype)
-    tables = worst
-    if (stage, dtype) != ("tables", "bfloat16"):
-        tables = largest_score_error(frequencies, length, "tables", "bfloat16")
+    if (stage, dtype) == ("tables", "bfloat16"):
+        tables = worst
+    tables = tables or largest_score_error(frequencies, length, "tables", "bfloat16")
     at = sampled_distances(_OWNER, length, distances, worst.distance)
     exact = direct_cos_mean(at, frequencies)
     same = changes_nothing(length, stage, dtype)

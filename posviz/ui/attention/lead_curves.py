@@ -115,8 +115,12 @@ def precision(link: str, length: int, dtype: str, head: int) -> tuple[Stages, tu
     row = measures.logit_row(parse(link), length)
     lenses: Mapping[str, Any]
     if row.inv_freq is not None and row.seen is None:
+        # What every stage is compared with, worked out once for all of them.
+        tables = measures.largest_score_error(row.inv_freq, length, "tables", "bfloat16")
         lenses = {
-            stage: measures.precision_lens(row.inv_freq, length=length, stage=stage, dtype=dtype)
+            stage: measures.precision_lens(
+                row.inv_freq, length=length, stage=stage, dtype=dtype, tables=tables
+            )
             for stage in ("positions", "inv_freq", "angles", "tables")
         }
         errors = [(name, one.distances, one.score_errors) for name, one in lenses.items()]
