@@ -18,6 +18,7 @@ from posviz.catalog import link
 from posviz.ui import exchange, live
 from posviz.ui.attention import curves
 from posviz.ui.attention.desk import DESK, SLOW
+from posviz.ui.attention.lessons import LESSONS
 from posviz.ui.attention.view import DEFAULTS, SLOTS
 
 ROOT = Path(__file__).parents[2]
@@ -819,3 +820,14 @@ def test_the_page_opens_from_the_address_that_a_board_writes():
     written = exchange.answer(DESK, exchange.Session(view), {})["address"]
     app = page(**dict(parse_qsl(written)))
     assert app.session_state["attention"].view.values == view.values
+
+
+@pytest.mark.parametrize("title", list(LESSONS))
+def test_every_lesson_opens_as_it_is_written(title: str) -> None:
+    view, problems = DESK.read_address(dict(LESSONS[title]))
+    assert problems == []
+    written = DESK.address(view)
+    opened_anew, _ = DESK.read_address(written)
+    assert opened_anew.values == view.values
+    for name, raw in LESSONS[title].items():
+        assert str(view.values[name]).lower().removesuffix(".0") == raw

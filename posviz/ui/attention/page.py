@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from posviz.ui.attention.desk import DESK
+from posviz.ui.attention.lessons import LESSONS
 from posviz.ui.attention.view import View
 from posviz.ui.slots.choice import ENCODING
 from posviz.ui.slots.page import board, session_of
@@ -21,11 +22,20 @@ def show() -> None:
         "distance, how far a head sees, how its entropy grows, where it breaks past the trained "
         "window, and what a temperature repairs. The content is a model that you choose."
     )
+    _lessons()
     board(DESK, STATE, above=_above, below=_below)
 
 
+def _lessons() -> None:
+    """Views to start from, each for one question."""
+    with st.container(horizontal=True, key="posviz-lessons"):
+        st.markdown("Start from", width="content")
+        for title, address in LESSONS.items():
+            st.page_link("pages/attention.py", label=title, query_params=address, width="content")
+
+
 def _above(view: View) -> None:
-    """Nothing stands above the board: what there is to choose is in it."""
+    """Nothing else stands above the board: what there is to choose is in it."""
 
 
 def _below(view: View) -> None:
