@@ -34,11 +34,11 @@ class Bounds:
     title="Bounds of the sum of waves, per pair",
     formula=r"\frac{|a|}{P} \leq \max_i |h_{i+1} - h_i|\, \frac{1}{P}\sum_j |S_j|,\quad "
     r"\frac{1}{P}\sum_j |S_j| = \text{⟨bound⟩}",
-    help="a is Re Σ h_i·e^(iδf_i), S_j the sum of the first j waves. RoFormer: |a| is at most Σ|S_j| "
-    "times the largest step between neighbouring h, the last one to 0. A step is at most 2 max|h|, "
-    "hence position interpolation's bound, which is never below the trivial 1. Drawn per pair, for "
-    "a step of 1 and an h of 1; solid is the sum itself with every h equal. RoFormer's falls over "
-    "the first hundred tokens, then wanders.",
+    help="a is Re Σ h_i·e^(iδf_i), S_j the sum of the first j waves. RoFormer: |a| is at most "
+    "Σ|S_j| times the largest step between neighbouring h, the last one to 0. A step is at most "
+    "2 max|h|, hence position interpolation's bound, which is never below the trivial 1. Drawn per "
+    "pair, for a step of 1 and an h of 1; solid is the sum itself with every h equal. RoFormer's "
+    "falls over the first hundred tokens, then wanders.",
     limits="Neither says how the worst case falls: some query and key reach max|h| at any "
     "distance. The printed bound for positions between trained ones, D·max|h|/(32 ln b), can be "
     "exceeded: it rests on an inequality that points the other way; the notes give the true one.",
