@@ -19,7 +19,7 @@ from posviz.encodings.base import Encoding
 from posviz.measures.content import Content, Hay, needle_logit
 from posviz.measures.lengths import at_least
 from posviz.measures.one_pass import Beginning, Pass, flat_pass, one_pass, with_needle
-from posviz.measures.rows import logit_row, longest_row, rows_by_kind
+from posviz.measures.rows import head_in, logit_row, longest_row, rows_by_kind
 from posviz.measures.running import BLOCK
 from posviz.measures.split_angle import Floats
 from posviz.parameters import ParameterError, sentence
@@ -174,13 +174,13 @@ def content_logits(
     content = content or Content()
     row = row or logit_row(spec, length)
     seen = _seen(row, length)
-    hay = Hay(row, content, _head(row, head))
+    hay = Hay(row, content, head_in(row, head))
     logits = np.full(length, -np.inf)
     for first in range(0, seen, BLOCK):
         end = min(first + BLOCK, seen)
         logits[first:end] = hay(first, end)
     if content.content == "needle":
-        logits[content.needle_distance(length)] = needle_logit(row, content, _head(row, head))
+        logits[content.needle_distance(length)] = needle_logit(row, content, head_in(row, head))
     return logits
 
 
@@ -212,10 +212,6 @@ def _checked(lengths: ArrayLike) -> list[int]:
     return wanted
 
 
-def _head(row: LogitRow, head: int) -> int:
-    return min(head, row.heads - 1)
-
-
 def _seen(row: LogitRow, length: int) -> int:
     """Keys of a context of this length that the query sees."""
     return length if math.isinf(row.window) else min(length, int(row.window) + 1)
@@ -225,7 +221,7 @@ def _through(
     longest: LogitRow, members: Sequence[int], content: Content, head: int
 ) -> dict[int, tuple[float, ...]]:
     """All numbers of the lengths whose rows are beginnings of one row."""
-    head = _head(longest, head)
+    head = head_in(longest, head)
     seen = {length: _seen(longest, length) for length in members}
     # Where every key equals the query, the needle is looked for among keys of logit 0: a pass of
     # its own, which is over before the other begins, so that only one row is held at a time.

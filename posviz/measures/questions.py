@@ -18,7 +18,7 @@ from posviz.encodings.base import Encoding
 from posviz.encodings.given_content import ContentEncoding
 from posviz.measures.content import content_factor, spread_at
 from posviz.measures.lengths import at_least
-from posviz.measures.rows import alike, head_bias, logit_row
+from posviz.measures.rows import alike, head_bias, head_in, logit_row
 from posviz.measures.running import BLOCK
 from posviz.measures.split_angle import Floats
 from posviz.measures.wave_sum import wave_sum, waves_at
@@ -130,7 +130,7 @@ def independent_scores(
     size = row.head_dim or HEAD_DIM
     rng = np.random.default_rng(seed)
     q, k = math.sqrt(sigma) * rng.standard_normal((2, draws, size))
-    bias = 0.0 if row.bias is None else np.asarray(row.bias_of(at, head))
+    bias = 0.0 if row.bias is None else np.asarray(row.bias_of(at, head_in(row, head)))
     # Beyond the window there is no key whose score could be drawn.
     seen = np.where(at <= row.window, 0.0, np.nan)
     scores = _sampled(row, at, q, k) + bias + seen

@@ -49,15 +49,20 @@ def logit_row(spec: Encoding, length: int, *, like: Array = PLAIN) -> LogitRow:
     ParameterError : a length below 1 or too long for the encoding; an encoding that says nothing
         about the logits of tokens in one row.
     """
-    is_plain = isinstance(length, int) and not isinstance(length, bool) and length >= 1
+    is_whole = isinstance(length, int | np.integer) and not isinstance(length, bool)
     # Asked first: it costs a fraction of the question how long a row may be.
-    row = spec.logit_row(length, like=like) if is_plain else None
-    if row is not None and length <= min(LONGEST_CONTEXT, spec.longest_row):
-        return row
+    if is_whole and 1 <= length <= min(LONGEST_CONTEXT, spec.longest_row):
+        row = spec.logit_row(int(length), like=like)
+        if row is not None:
+            return row
     if refusal := row_refusal(spec):
         raise ParameterError(refusal)
-    at_least(spec.title, "length", length, 1, longest_row(spec))
-    return _read_off(spec, length)
+    return _read_off(spec, at_least(spec.title, "length", length, 1, longest_row(spec)))
+
+
+def head_in(row: LogitRow, head: int) -> int:
+    """The head of a row, the last one where it has fewer; ParameterError for what is no head."""
+    return min(at_least("attention", "head", head, 0), row.heads - 1)
 
 
 def scored(row: LogitRow) -> LogitRow:
@@ -161,9 +166,9 @@ def bias_block(row: LogitRow, first: int, end: int) -> Array:
 def head_bias(row: LogitRow, head: int, first: int, end: int) -> Array:
     """The bias of one head, the last one where there are fewer: (end - first,)."""
     if row.bias_waves is not None and is_numpy_array(row.bias_waves[0]):
-        factor = float(row.bias_waves[1][min(head, row.heads - 1)])
+        factor = float(row.bias_waves[1][head_in(row, head)])
         return factor * _waves_less_their_number(row, first, end)
-    return row.bias_of(_distances(row, first, end), head)
+    return row.bias_of(_distances(row, first, end), head_in(row, head))
 
 
 def _waves_less_their_number(row: LogitRow, first: int, end: int) -> Array:

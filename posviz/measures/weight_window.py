@@ -11,7 +11,7 @@ from posviz.encodings.base import Encoding
 from posviz.measures.content import Content, Hay
 from posviz.measures.lengths import at_least
 from posviz.measures.one_pass import one_pass
-from posviz.measures.rows import logit_row, longest_row
+from posviz.measures.rows import head_in, logit_row, longest_row
 from posviz.measures.split_angle import Floats
 from posviz.results import LogitRow, frozen
 
@@ -130,7 +130,7 @@ def _fill(
     """The rows of some queries, from one pass over the longest of them."""
     queries, first = place
     row = rows[max(members)]
-    head = min(head, row.heads - 1)
+    head = head_in(row, head)
     seen = {query: query + 1 for query in members}
     if not math.isinf(row.window):
         seen = {query: min(query, int(row.window)) + 1 for query in members}

@@ -20,7 +20,7 @@ from posviz.parameters import ParameterError
     [
         (
             {"content": "trained"},
-            "Content: content must be one of equal, gaussian, same, needle; got 'trained'.",
+            "Content: content must be one of zero, gaussian, same, needle; got 'trained'.",
         ),
         (
             {"sigma": -0.1},
