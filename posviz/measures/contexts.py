@@ -22,7 +22,7 @@ from posviz.measures.one_pass import Beginning, Pass, flat_pass, one_pass, with_
 from posviz.measures.rows import head_in, logit_row, longest_row, rows_by_kind
 from posviz.measures.running import BLOCK
 from posviz.measures.split_angle import Floats
-from posviz.parameters import ParameterError, sentence
+from posviz.parameters import ParameterError, is_finite_number, sentence
 from posviz.results import Array, LogitRow, frozen
 
 MOST = 0.99
@@ -201,14 +201,14 @@ def half_life(logits: Array) -> float:
 
 
 def _checked(lengths: ArrayLike) -> list[int]:
-    wanted = [
-        at_least("context curves", "lengths", int(one) if one % 1 == 0 else one, 1)
-        for one in np.asarray(lengths).ravel().tolist()
+    owner = "context curves"
+    given = np.asarray(lengths).ravel().tolist()
+    whole = [
+        int(one) if is_finite_number(one) and float(one).is_integer() else one for one in given
     ]
+    wanted = [at_least(owner, "lengths", one, 1) for one in whole]
     if sorted(set(wanted)) != wanted:
-        raise ParameterError(
-            sentence("context curves", "lengths", "whole numbers in ascending order", wanted)
-        )
+        raise ParameterError(sentence(owner, "lengths", "whole numbers in ascending order", wanted))
     return wanted
 
 

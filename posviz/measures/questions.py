@@ -20,11 +20,13 @@ from posviz.measures.content import content_factor, spread_at
 from posviz.measures.lengths import at_least
 from posviz.measures.rows import alike, head_bias, head_in, logit_row
 from posviz.measures.running import BLOCK
+from posviz.measures.sampled_distances import sampled_distances
 from posviz.measures.split_angle import Floats
 from posviz.measures.wave_sum import wave_sum, waves_at
-from posviz.parameters import ParameterError, sentence
+from posviz.parameters import ParameterError, is_finite_number, sentence
 from posviz.results import Array, LogitRow, frozen, split_pairs
 
+MOST_DRAWS = 100_000
 HEAD_DIM = 128
 """Size of a head where the encoding has none of its own."""
 
@@ -122,11 +124,21 @@ def independent_scores(
     Parameters
     ----------
     distances : (distances,) whole tokens below ``length``; a few hundred are meant.
-    draws : how many pairs of q and k.
+    draws : how many pairs of q and k, at least 2.
+    examples : how many of them are kept as lines.
+
+    Raises
+    ------
+    ParameterError : distances that are no whole numbers within the length, a spread below 0, or
+        numbers of draws and examples that do not fit each other.
     """
-    at_least("independent scores", "draws", draws, 2)
+    owner = "independent scores"
+    at_least(owner, "draws", draws, 2, MOST_DRAWS)
+    at_least(owner, "examples", examples, 0, draws)
+    if not (is_finite_number(sigma) and sigma >= 0):
+        raise ParameterError(sentence(owner, "sigma", "a number of at least 0", sigma))
     row = logit_row(spec, length)
-    at = np.asarray(distances, dtype=np.float64)
+    at = sampled_distances(owner, length, distances)
     size = row.head_dim or HEAD_DIM
     rng = np.random.default_rng(seed)
     q, k = math.sqrt(sigma) * rng.standard_normal((2, draws, size))

@@ -11,6 +11,8 @@ from typing import Any
 
 from array_api_compat import array_namespace
 
+from posviz.measures.lengths import at_least
+from posviz.parameters import ParameterError
 from posviz.results import Array, device_of
 
 _PRODUCT_AT_ONCE = 1 << 18
@@ -40,7 +42,17 @@ def wave_sum(
     count : number of distances, at least 0.
     log_kept : (pairs,) λ, at most 0; left out for 0.
     amplitude : real and imaginary part of a, (pairs,) each; left out for 1.
+
+    Raises
+    ------
+    ParameterError : a count below 0, or no row of frequencies.
     """
+    at_least("wave sum", "count", count, 0)
+    if inv_freq.ndim != 1 or not inv_freq.shape[0]:
+        raise ParameterError(
+            "wave sum: inv_freq must be one row with at least one frequency; got the shape "
+            f"{tuple(inv_freq.shape)}."
+        )
     xp, device = array_namespace(inv_freq), device_of(inv_freq)
     if count == 0:
         return xp.zeros(0, dtype=inv_freq.dtype, device=device)

@@ -154,6 +154,8 @@ def _apply(desk: Desk[V], session: Session[V], request: Mapping[str, Any]) -> No
         return
     sent = request.get("values") or {}
     try:
+        if not isinstance(sent, Mapping):
+            raise ParameterError(f"values must be an object; got {shortened(sent)}.")
         zoom = checked_zoom(request.get("zoom", {}))
         session.view = desk.zoomed(desk.take(session.view, sent), zoom)
     except ParameterError as error:
@@ -177,15 +179,28 @@ def _reply(desk: Desk[V], session: Session[V], request: Mapping[str, Any]) -> di
         "problems": _problems(session),
         "address": urlencode(address),
         "direct": {"path": desk.route, "question": desk.question(view)},
-        **_picture(desk, view, panels, request.get("have") or {}),
+        **_picture(desk, view, panels, _held(request)),
         **_slow_parts(desk, session, request),
     }
     if session.zoom:
         reply["zoom"] = session.zoom
     action = request.get("action")
     if isinstance(action, dict) and request.get("seq") == session.answered:
-        reply["download"] = _download(panels, str(action.get("csv")))
+        try:
+            reply["download"] = _download(panels, str(action.get("csv")))
+        except ParameterError as error:
+            reply["problems"] = [*reply["problems"], _warning(str(error))]
     return reply
+
+
+def _held(request: Mapping[str, Any]) -> Mapping[str, str]:
+    """The panels that the browser has; a request that says nothing usable of them has none."""
+    have = request.get("have")
+    return have if isinstance(have, Mapping) else {}
+
+
+def _warning(text: str) -> dict[str, Any]:
+    return {"control": None, "severity": "warn", "text": text}
 
 
 def live_answer(desk: Desk[V], question: Mapping[str, Any]) -> dict[str, Any]:
@@ -269,7 +284,7 @@ def _refusal(sentence: str) -> dict[str, Any]:
 
 
 def _problems(session: Session[V]) -> list[dict[str, Any]]:
-    problems = [{"control": None, "severity": "warn", "text": text} for text in session.problems]
+    problems = [_warning(text) for text in session.problems]
     if session.refused:
         problems.append(_refusal(session.refused))
     return problems
@@ -310,7 +325,9 @@ def key_of(value: object) -> str:
 
 def _download(panels: Panels, panel_id: str) -> dict[str, str]:
     if panel_id not in panels:
-        raise ParameterError(f"There is no panel {panel_id!r}; known: {', '.join(panels)}.")
+        raise ParameterError(
+            f"There is no panel {shortened(panel_id)} now; known: {', '.join(panels)}."
+        )
     return {
         "name": f"posviz-{panel_id}.csv",
         "mime": "text/csv",

@@ -334,3 +334,18 @@ def test_encodings_without_a_row_are_refused() -> None:
     assert str(error.value) == (
         "RoPE-2D: its positions stand on a grid, so that no single distance names a key."
     )
+
+
+@pytest.mark.parametrize("link", ["t5", "yarn", "rerope", "alibi", "nope", "vo_rope"])
+def test_a_length_of_numpy_is_a_length(link: str) -> None:
+    spec = posviz.parse(link)
+    plain, numpy = (weight_profile(spec, one) for one in (300, np.int64(300)))  # type: ignore[arg-type]
+    np.testing.assert_array_equal(plain.logits, numpy.logits)
+
+
+@pytest.mark.parametrize("head", [-1, 1.0, None])
+def test_what_is_no_head_is_refused(head: Any) -> None:
+    with pytest.raises(ParameterError) as caught:
+        context_curves(posviz.parse("alibi"), [8], head=head)
+    words = f"attention: head must be a whole number of at least 0; got {head}."
+    assert str(caught.value) == words

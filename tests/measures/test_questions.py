@@ -254,9 +254,31 @@ def test_correlations_outside_the_range_are_refused(bad: float) -> None:
     )
 
 
-def test_one_draw_has_no_spread() -> None:
-    with pytest.raises(ParameterError) as error:
-        independent_scores(posviz.parse("rope"), [0], length=4, draws=1)
-    assert str(error.value) == (
-        "independent scores: draws must be a whole number of at least 2; got 1."
-    )
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"sigma": -1.0}, "independent scores: sigma must be a number of at least 0; got -1.0."),
+        (
+            {"examples": -1},
+            "independent scores: examples must be a whole number of at least 0 and at most 256; "
+            "got -1.",
+        ),
+        (
+            {"draws": 1},
+            "independent scores: draws must be a whole number of at least 2 and at most 100000; "
+            "got 1.",
+        ),
+    ],
+)
+def test_draws_that_cannot_be_are_refused(changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        independent_scores(posviz.parse("rope"), [1, 2], length=10, **changes)
+    assert str(caught.value) == sentence
+
+
+@pytest.mark.parametrize("distances", [[10], [-1], [1.5], [[1, 2]], 3])
+def test_distances_outside_the_context_are_refused(distances: Any) -> None:
+    with pytest.raises(ParameterError) as caught:
+        independent_scores(posviz.parse("rope"), distances, length=10)
+    words = "independent scores: distances must be whole numbers from 0 to 9"
+    assert str(caught.value).startswith(words)

@@ -19,7 +19,7 @@ from posviz.ui import exchange, live
 from posviz.ui.attention import curves
 from posviz.ui.attention.desk import DESK, SLOW
 from posviz.ui.attention.lessons import LESSONS
-from posviz.ui.attention.view import DEFAULTS, SLOTS
+from posviz.ui.attention.view import DEFAULTS, SLOTS, changed
 
 ROOT = Path(__file__).parents[2]
 ALONE = {"b": "off", "c": "off", "d": "off"}
@@ -831,3 +831,13 @@ def test_every_lesson_opens_as_it_is_written(title: str) -> None:
     assert opened_anew.values == view.values
     for name, raw in LESSONS[title].items():
         assert str(view.values[name]).lower().removesuffix(".0") == raw
+
+
+@pytest.mark.parametrize("name", ["typed_query", "typed_key"])
+def test_more_typed_numbers_than_a_head_has_are_refused(name: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        changed(view_of(**ALONE), {name: "1," * 128 + "1"})
+    assert str(caught.value) == (
+        f"This page: {name} must have at most 128 numbers, one for each dimension of the head of "
+        "RoPE; got 129."
+    )

@@ -236,3 +236,13 @@ def test_a_question_that_names_its_encodings_wrongly_is_refused(desk, source, se
     with pytest.raises(ParameterError, match=sentence) as caught:
         exchange.live_answer(desk, {"source": source})
     assert len(str(caught.value)) < 400
+
+
+def test_a_forged_request_is_refused_in_words():
+    session = opened(explore.DESK, encoding="alibi")
+    request = {"seq": 1, "values": "x", "have": ["y"], "action": {"csv": "gone"}}
+    reply = exchange.answer(explore.DESK, session, request)
+    said = [problem["text"] for problem in reply["problems"]]
+    assert said[0].startswith("values must be an object; got 'x'.")
+    assert said[1].startswith("There is no panel 'gone' now; known: ")
+    assert all("figure" in panel for panel in reply["panels"])

@@ -9,7 +9,7 @@ from typing import Any
 
 from posviz.catalog import link
 from posviz.encodings.base import Encoding
-from posviz.measures import Content, row_refusal
+from posviz.measures import HEAD_DIM, Content, logit_row, row_refusal
 from posviz.parameters import ParameterError
 from posviz.ui.attention.lengths import heads_of, longest_of
 from posviz.ui.attention.reading import READING, Reading
@@ -117,4 +117,17 @@ def _checked(view: View) -> View:
         if refusal := row_refusal(item.spec):
             raise ParameterError(refusal)
         item.within(1)
+        for name in ("typed_query", "typed_key"):
+            if count := len(view.values[name]):
+                _check_typed(item, name, count)
     return replace(view, values={**view.values, **kept, "lead": view.lead.slot})
+
+
+def _check_typed(item: Shown, name: str, count: int) -> None:
+    """ParameterError for more typed numbers than a head has dimensions: some would not count."""
+    size = logit_row(item.spec, 1).head_dim or HEAD_DIM
+    if count > size:
+        raise ParameterError(
+            f"{Reading.title}: {name} must have at most {size} numbers, one for each dimension of "
+            f"the head of {item.spec.title}; got {count}."
+        )
