@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from posviz.encodings.base import Encoding
 from posviz.measures.content import Content
 from posviz.measures.contexts import content_logits
 from posviz.measures.lengths import at_least
-from posviz.measures.rows import logit_row, longest_row
+from posviz.measures.rows import longest_row, rows_by_kind
 from posviz.measures.running import check_row, running_blocks
 from posviz.measures.split_angle import Floats
 from posviz.results import Array, frozen
@@ -119,16 +119,15 @@ def resolution_curve(
     wanted = [_whole_length(one) for one in np.asarray(lengths).ravel().tolist()]
     longest_allowed = longest_row(spec)
     allowed = [length for length in wanted if length <= longest_allowed]
-    groups: dict[Hashable, list[int]] = {}
-    for length in allowed:
-        is_alone = content.content == "needle"
-        kind = length if is_alone else logit_row(spec, length).kind
-        groups.setdefault(kind, []).append(length)
     found: dict[int, float] = {}
-    for members in groups.values():
-        logits = content_logits(spec, max(members), content=content, head=head)
-        seen = int(np.isfinite(logits).sum())
-        found |= _at(logits[:seen], sorted(members))
+    for row, members in rows_by_kind(spec, sorted(set(allowed))):
+        # A needle lies elsewhere in every context, so that each has logits of its own.
+        apart = content.content == "needle"
+        for group in [[one] for one in members] if apart else [members]:
+            longest = replace(row, length=group[-1])
+            logits = content_logits(spec, group[-1], content=content, head=head, row=longest)
+            seen = int(np.isfinite(logits).sum())
+            found |= _at(logits[:seen], group)
     return ResolutionCurve(
         lengths=frozen(np.asarray(allowed, dtype=np.float64)),
         resolution=frozen(np.asarray([found[length] for length in allowed], dtype=np.float64)),

@@ -79,6 +79,8 @@ def rows_by_kind(spec: Encoding, lengths: Sequence[int]) -> list[tuple[LogitRow,
     one kind every length has it, since a method changes with the length in one direction, if at
     all.
     """
+    if lengths and not row_refusal(spec) and spec.logit_row(1) is None:
+        return [(row, [row.length]) for row in _read_off_all(spec, lengths)]
     rows: dict[int, LogitRow] = {}
 
     def row(place: int) -> LogitRow:
@@ -119,7 +121,7 @@ def row_refusal(spec: Encoding) -> str:
         return (
             f"{spec.title}: its positions stand on a grid, so that no single distance names a key."
         )
-    if _numbers(_result(spec, _TRIED)) is None:
+    if _numbers(_result(spec, _TRIED), _TRIED - 1) is None:
         return f"{spec.title}: it says nothing about the logits of queries and keys."
     return ""
 
@@ -207,10 +209,37 @@ def _result(spec: Encoding, length: int) -> Result:
 
 
 def _read_off(spec: Encoding, length: int) -> LogitRow:
-    result = _result(spec, length)
-    numbers = _numbers(result)
+    return _row_of_result(_result(spec, length), length)
+
+
+def _read_off_all(spec: Encoding, lengths: Sequence[int]) -> list[LogitRow]:
+    """A row for every length, from one matrix of all pairs where a shorter context is its corner.
+
+    Whether it is, is tried at the shortest and a middle length: positions that are drawn anew, or
+    shared out, for every length are not.
+    """
+    whole = _result(spec, at_least(spec.title, "length", lengths[-1], 1, longest_row(spec)))
+    tried = {lengths[0], lengths[len(lengths) // 2]}
+    own = {length: _read_off(spec, length) for length in tried}
+    if all(_alike(own[length], _row_of_result(whole, length)) for length in tried):
+        return [_row_of_result(whole, length) for length in lengths]
+    return [own.get(length) or _read_off(spec, length) for length in lengths]
+
+
+def _alike(first: LogitRow, second: LogitRow) -> bool:
+    """Whether two rows that were read off hold the same numbers, up to rounding."""
+    at = np.arange(first.length)
+    if first.bias is not None and second.bias is not None:
+        return bool(np.allclose(first.bias(at), second.bias(at), rtol=1e-12, atol=1e-12))
+    return bool(
+        np.allclose(np.asarray(first.alike), np.asarray(second.alike), rtol=1e-12, atol=1e-12)
+    )
+
+
+def _row_of_result(result: Result, length: int) -> LogitRow:
+    """The row of the query at place length-1 of a result, the key nearest to it first."""
+    numbers = _numbers(result, length - 1)
     assert numbers is not None
-    # The key nearest to the query comes first.
     rows = frozen(np.ascontiguousarray(numbers[:, ::-1]))
     if isinstance(result, AttentionTerms | MatrixBias):
         return LogitRow(
@@ -224,14 +253,16 @@ def _read_off(spec: Encoding, length: int) -> LogitRow:
     return LogitRow(length=length, alike=frozen(rows[0] / rows[0, 0]), note=note, varies=True)
 
 
-def _numbers(result: Result) -> Array | None:
-    """The last query against all keys: (heads or 1, keys); None where there is none."""
-    last = int(result.positions.shape[0]) - 1
+def _numbers(result: Result, query: int) -> Array | None:
+    """A query against all keys up to its own: (heads or 1, keys); None where there is none."""
     found = features(result)
     if found is not None:
-        return found.queries[last:] @ found.keys.T
-    heads = _heads(result)
-    rows = [position_logits(result, head, slice(last, last + 1)) for head in range(heads)]
+        return found.queries[query : query + 1] @ found.keys[: query + 1].T
+    keys = slice(0, query + 1)
+    rows = [
+        position_logits(result, head, slice(query, query + 1), keys)
+        for head in range(_heads(result))
+    ]
     return None if rows[0] is None else np.concatenate([row for row in rows if row is not None])
 
 

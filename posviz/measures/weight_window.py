@@ -11,7 +11,7 @@ from posviz.encodings.base import Encoding
 from posviz.measures.content import Content, Hay
 from posviz.measures.lengths import at_least
 from posviz.measures.one_pass import one_pass
-from posviz.measures.rows import head_in, logit_row, longest_row
+from posviz.measures.rows import head_in, logit_row, longest_row, rows_by_kind
 from posviz.measures.split_angle import Floats
 from posviz.results import LogitRow, frozen
 
@@ -19,7 +19,7 @@ _KEYS_OF_ALL_ROWS = 1 << 20
 """Keys that are gone through where every query has a row of its own; fewer queries are shown
 then."""
 _FEWEST_ROWS = 8
-_ROWS_READ_OFF = 16
+_ROWS_READ_OFF = 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,11 +81,11 @@ def weight_window(
     step = _step(spec, first, last)
     queries = np.arange(last, first - 1, -step)[::-1]
     keys = np.arange(first, last + 1)
-    rows = {int(query): logit_row(spec, int(query) + 1) for query in queries}
     weights = np.full((len(queries), len(keys)), np.nan)
     entropy = np.empty(len(queries))
-    for members in _by_kind(rows):
-        _fill(weights, entropy, members, rows, (queries, first), content, head)
+    for row, lengths in rows_by_kind(spec, [int(query) + 1 for query in queries]):
+        members = [length - 1 for length in lengths]
+        _fill(weights, entropy, members, row, (queries, first), content, head)
     return WeightWindow(
         queries=frozen(queries.astype(np.float64)),
         keys=frozen(keys.astype(np.float64)),
@@ -110,26 +110,17 @@ def _without_draws(content: Content) -> Content:
     return content if content.content == "same" else Content(content="zero")
 
 
-def _by_kind(rows: dict[int, LogitRow]) -> list[list[int]]:
-    """Queries whose rows are beginnings of one row, together."""
-    groups: dict[object, list[int]] = {}
-    for query, row in rows.items():
-        groups.setdefault(row.kind, []).append(query)
-    return list(groups.values())
-
-
 def _fill(
     weights: Floats,
     entropy: Floats,
     members: list[int],
-    rows: dict[int, LogitRow],
+    row: LogitRow,
     place: tuple[np.ndarray, int],
     content: Content,
     head: int,
 ) -> None:
     """The rows of some queries, from one pass over the longest of them."""
     queries, first = place
-    row = rows[max(members)]
     head = head_in(row, head)
     seen = {query: query + 1 for query in members}
     if not math.isinf(row.window):
