@@ -73,6 +73,9 @@ class WeightProfile:
 
 def context_lengths(longest: int, most: int = 40, shortest: int = 8) -> np.ndarray:
     """At most ``most`` whole lengths up to ``longest``, evenly spaced on a log axis."""
+    at_least("context lengths", "longest", longest, 1)
+    at_least("context lengths", "most", most, 1)
+    at_least("context lengths", "shortest", shortest, 1)
     first = min(shortest, longest)
     return np.unique(np.geomspace(first, longest, most).round().astype(np.int64))
 
@@ -200,15 +203,20 @@ def half_life(logits: Array) -> float:
     return place - 1 + (before - (float(logits[0]) - math.log(2))) / (before - after)
 
 
-def _checked(lengths: ArrayLike) -> list[int]:
-    owner = "context curves"
+def whole_lengths(owner: str, lengths: ArrayLike) -> list[int]:
+    """Lengths as whole numbers of at least 1; ParameterError for anything else."""
     given = np.asarray(lengths).ravel().tolist()
     whole = [
         int(one) if is_finite_number(one) and float(one).is_integer() else one for one in given
     ]
-    wanted = [at_least(owner, "lengths", one, 1) for one in whole]
+    return [at_least(owner, "lengths", one, 1) for one in whole]
+
+
+def _checked(lengths: ArrayLike) -> list[int]:
+    wanted = whole_lengths("context curves", lengths)
     if sorted(set(wanted)) != wanted:
-        raise ParameterError(sentence(owner, "lengths", "whole numbers in ascending order", wanted))
+        allowed = "whole numbers in ascending order"
+        raise ParameterError(sentence("context curves", "lengths", allowed, wanted))
     return wanted
 
 

@@ -95,4 +95,6 @@ def frequency_row(owner: str, inv_freq: Any) -> Array:
         shape = tuple(array.shape)
         raise ParameterError(f"{owner}: inv_freq must be {allowed}; got the shape {shape}.")
     xp = array_namespace(array)
+    if not bool(xp.all(xp.isfinite(array))):
+        raise ParameterError(f"{owner}: inv_freq must be finite numbers; got NaN or infinity.")
     return xp.astype(array, xp.float64)

@@ -68,6 +68,8 @@ def equal_scores(
     match : the logit of a key that equals the query at distance 0, before any factor.
     row : the spec's row at this length, where the caller has it.
     """
+    if not is_finite_number(match):
+        raise ParameterError(sentence("equal scores", "match", "a finite number", match))
     row = row or logit_row(spec, length)
     score = match * content_factor(row, alike(row, 0, length))
     return _with_bias(row, score, length, head)
@@ -135,6 +137,7 @@ def independent_scores(
     owner = "independent scores"
     at_least(owner, "draws", draws, 2, MOST_DRAWS)
     at_least(owner, "examples", examples, 0, draws)
+    at_least(owner, "seed", seed, 0)
     if not (is_finite_number(sigma) and sigma >= 0):
         raise ParameterError(sentence(owner, "sigma", "a number of at least 0", sigma))
     row = logit_row(spec, length)
@@ -169,8 +172,15 @@ def correlated_pair(
     if not -1 <= correlation <= 1:
         allowed = "a number of at least -1 and at most 1"
         raise ParameterError(sentence("correlated pair", "correlation", allowed, correlation))
+    at_least("correlated pair", "head_dim", head_dim, 1)
+    at_least("correlated pair", "seed", seed, 0)
     drawn, noise = np.random.default_rng(seed).standard_normal((2, head_dim))
     q = drawn if query is None else np.asarray(query, dtype=np.float64)
+    if q.shape != (head_dim,):
+        raise ParameterError(
+            f"correlated pair: query must be {head_dim} numbers, one for each dimension of the "
+            f"head; got the shape {q.shape}."
+        )
     size = 1.0 if query is None else float(np.sqrt(np.mean(q * q)))
     return q, correlation * q + math.sqrt(1 - correlation**2) * size * noise
 
@@ -255,7 +265,7 @@ def _check_pair(spec: Encoding, row: LogitRow, q: Floats, k: Floats) -> None:
             f"{spec.title}: a given query and key already hold the positions, which are added "
             "before the projections."
         )
-    size = row.head_dim or q.size
+    size = row.head_dim or max(1, q.size)
     for name, vector in (("query", q), ("key", k)):
         if vector.shape != (size,):
             raise ParameterError(

@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike
 
 from posviz.encodings.base import Encoding
 from posviz.measures.content import Content
-from posviz.measures.contexts import content_logits
-from posviz.measures.lengths import at_least
+from posviz.measures.contexts import content_logits, whole_lengths
 from posviz.measures.rows import longest_row, rows_by_kind
 from posviz.measures.running import check_row, running_blocks
 from posviz.measures.split_angle import Floats
@@ -116,7 +115,7 @@ def resolution_curve(
     ParameterError : a length that is no whole number of at least 1; an encoding without a row.
     """
     content = content or Content()
-    wanted = [_whole_length(one) for one in np.asarray(lengths).ravel().tolist()]
+    wanted = whole_lengths("attention resolution", lengths)
     longest_allowed = longest_row(spec)
     allowed = [length for length in wanted if length <= longest_allowed]
     found: dict[int, float] = {}
@@ -144,8 +143,3 @@ def _at(logits: Floats, lengths: list[int]) -> dict[int, float]:
             length = left.pop(0)
             found[length] = float(part[min(length, end) - 1 - first])
     return found
-
-
-def _whole_length(value: float) -> int:
-    whole = int(value) if value % 1 == 0 else value
-    return at_least("attention resolution", "lengths", whole, 1)

@@ -249,6 +249,11 @@ def _row_of_result(result: Result, length: int) -> LogitRow:
             note=_TERMS if isinstance(result, AttentionTerms) else "",
             varies=True,
         )
+    if not rows[0, 0]:
+        raise ParameterError(
+            f"the product of position {length - 1} with itself is 0, so that no score can be "
+            "counted from it."
+        )
     note = _TABLE if isinstance(result, PositionTable) else ""
     return LogitRow(length=length, alike=frozen(rows[0] / rows[0, 0]), note=note, varies=True)
 

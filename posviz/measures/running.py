@@ -158,7 +158,8 @@ class RunningBlock:
         total = float(self.total[place])
         moment = self.moment + float(xp.sum(raised * above))
         square = self.square + float(xp.sum(raised * raised))
-        return math.log(total) - moment / total, square / (total * total)
+        # One key alone has the entropy 0, which the rounding of its logarithm may miss.
+        return max(0.0, math.log(total) - moment / total), square / (total * total)
 
 
 def running_blocks(logits: Callable[[int, int], Array], count: int) -> Iterator[RunningBlock]:

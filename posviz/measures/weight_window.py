@@ -76,7 +76,7 @@ def weight_window(
     at_least("weight window", "window", window, 1)
     at_least("weight window", "place", place, 0, longest_row(spec) - 1)
     content = _without_draws(content or Content())
-    last = min(max(place + window // 2, window) - 1, longest_row(spec) - 1)
+    last = min(max(place + (window + 1) // 2, window) - 1, longest_row(spec) - 1)
     first = max(0, last - window + 1)
     step = _step(spec, first, last)
     queries = np.arange(last, first - 1, -step)[::-1]

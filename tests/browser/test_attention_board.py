@@ -281,3 +281,16 @@ def test_a_narrow_window_has_no_sideways_scrolling_and_dark_pages_are_accessible
     assert wide == []
     found = Axe().run(page, context=".pv-board").response["violations"]
     assert [(one["id"], [node["html"][:200] for node in one["nodes"][:3]]) for one in found] == []
+
+
+def test_a_line_that_ends_before_the_cursor_has_no_value_there(
+    open_page: Callable[[str], Page],
+) -> None:
+    page = open_page("?a=rope&b=shaw&c=off&d=off&length=4096")
+    rows = panel_of(page, "entropy").locator(".pv-legend li")
+    values = {
+        row.locator(".pv-name").inner_text(): row.locator(".pv-value").inner_text()
+        for row in rows.all()
+    }
+    assert values["B · Shaw, head 0"] == "–"
+    assert values["A · RoPE"] != "–"

@@ -333,3 +333,11 @@ def test_m_rope_of_text_alone_is_plain_rope() -> None:
     assert row.inv_freq is not None
     np.testing.assert_array_equal(row.inv_freq, plain.inv_freq)
     assert row.note == "a sequence of text alone"
+
+
+def test_a_vector_of_length_nothing_has_no_score() -> None:
+    with pytest.raises(ParameterError) as caught:
+        logit_row(posviz.parse("sinusoidal?model_dim=1"), 1)
+    assert str(caught.value) == (
+        "the product of position 0 with itself is 0, so that no score can be counted from it."
+    )

@@ -87,7 +87,7 @@ def test_every_cell_is_that_of_the_whole_matrix(
     found = weight_window(posviz.parse(link), place, window=window, content=model)
     first, last = int(found.keys[0]), int(found.keys[-1])
     assert (last - first + 1, found.step) == (window, 1)
-    assert first == max(0, place + window // 2 - window)
+    assert first == max(0, place + (window + 1) // 2 - window)
     np.testing.assert_array_equal(found.queries, found.keys)
     expected = whole(link, last + 1, match)
     part = expected[first:, first:]
@@ -212,3 +212,10 @@ def test_windows_that_cannot_be_are_refused(
     with pytest.raises(ParameterError) as error:
         weight_window(posviz.parse(link), place, window=window)
     assert str(error.value) == sentence
+
+
+@pytest.mark.parametrize("window", [1, 2, 3, 8])
+def test_the_place_stands_in_the_window(window: int) -> None:
+    found = weight_window(posviz.parse("alibi"), 5, window=window)
+    assert 5 in found.queries
+    assert len(found.queries) == window

@@ -37,7 +37,7 @@ def window(
     """A window of the matrix of one context around a place, moved to lie inside the context."""
     last = min(length, longest_of(link))
     size = min(size, last)
-    place = min(place, last - max(1, size // 2))
+    place = min(place, last - (size + 1) // 2)
     return measures.weight_window(
         parse(link), place, window=size, content=content_of(content), head=head
     )
@@ -142,4 +142,11 @@ def precision(link: str, length: int, dtype: str, head: int) -> tuple[Stages, tu
 def _bias_of(row: LogitRow, head: int, at: np.ndarray) -> np.ndarray:
     """The bias of one head, block by block: all heads at all distances would fill the memory."""
     parts = [at[first : first + _BLOCK] for first in range(0, len(at), _BLOCK)]
-    return np.concatenate([np.asarray(row.bias_of(part, head)) for part in parts])
+    return np.concatenate([_of_block(row, head, part) for part in parts])
+
+
+def _of_block(row: LogitRow, head: int, at: np.ndarray) -> np.ndarray:
+    # Neighbouring distances have a quicker way.
+    if len(at) > 1 and at[0] >= 0 and at[-1] - at[0] == len(at) - 1 and (np.diff(at) == 1).all():
+        return np.asarray(measures.head_bias(row, head, int(at[0]), int(at[-1]) + 1))
+    return np.asarray(row.bias_of(at, head))

@@ -174,12 +174,14 @@ def _lead(view: View) -> str:
 
 
 def shorter(view: View, length: int) -> list[str]:
-    """A note for every encoding that cannot give a context of this length."""
+    """A note on the encodings that cannot give a context of this length, by where they end."""
+    ends: dict[int, list[str]] = {}
+    for item in view.shown:
+        if item.within(length) < length:
+            ends.setdefault(item.within(length), []).append(item.label)
     return [
-        f"{item.label}: drawn to {item.within(length):,} tokens, the longest context that is "
-        "worked out for it"
-        for item in view.shown
-        if item.within(length) < length
+        f"drawn to {end:,} tokens, the longest context that is worked out: {' and '.join(labels)}"
+        for end, labels in sorted(ends.items())
     ]
 
 

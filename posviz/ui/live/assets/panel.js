@@ -321,7 +321,9 @@ export class Panel {
     if (typeof x !== 'number') { this.overlay.replaceChildren(); this.rows?.forEach((row) => setText(row.value, '')); return; }
     const values = this.rows.map((row) => {
       const trace = this.traces[row.index], list = this.underCursor(trace) ? xs(trace) : [], i = nearest(list, x);
-      const y = i < 0 ? NaN : trace.y[i];
+      // A line that ends before the cursor, while another goes on, has no value there.
+      const ended = i === list.length - 1 && x > list[i] && stops[stops.length - 1] > list[i];
+      const y = i < 0 || ended ? NaN : trace.y[i];
       setText(row.value, i < 0 ? '' : shown(y));
       return { row, x: list[i], y, trace };
     });
