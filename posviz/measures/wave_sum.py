@@ -18,6 +18,8 @@ from posviz.results import Array, device_of
 _PRODUCT_AT_ONCE = 1 << 18
 """Multiplications in one matrix product: above this, OpenBLAS starts threads, which wait for each
 other longer than the product takes."""
+_LARGEST_BLOCK = 512
+"""Offsets in a table: beyond it, a product of that size would have too few rows to be quick."""
 
 
 def wave_sum(
@@ -33,8 +35,9 @@ def wave_sum(
     Accuracy: with D the largest |δ|, A the sum of |a_i| and u half the spacing of the dtype at 1,
     each value is within 4·u·A·(D·(f̄ + |λ|̄) + pairs + 10) of the exact one, f̄ and |λ|̄ being means
     weighted with |a_i|: the rounding of the angle, of the exponent, then of the sum. At negative δ,
-    where a decaying wave grows, times the largest e^(λ_i·δ). Memory beyond the result: some
-    48 · pairs · √count bytes in float64.
+    where a decaying wave grows, times the largest e^(λ_i·δ). A wave that keeps less than 1e10 times
+    the smallest normal number of the dtype counts as 0. Memory beyond the result: some
+    48 · pairs · (512 + count / 512) bytes in float64.
 
     Parameters
     ----------
@@ -56,7 +59,7 @@ def wave_sum(
     xp, device = array_namespace(inv_freq), device_of(inv_freq)
     if count == 0:
         return xp.zeros(0, dtype=inv_freq.dtype, device=device)
-    block = 1 << math.ceil(math.log2(max(2, count)) / 2)
+    block = min(_LARGEST_BLOCK, 1 << math.ceil(math.log2(max(2, count)) / 2))
     blocks = -(-count // block)
 
     def places(number: int, step: float, first: float) -> Array:
@@ -97,6 +100,9 @@ def _turned(places: Array, inv_freq: Array, log_kept: Array | None, xp: Any) -> 
     if log_kept is None:
         return real, imaginary
     kept = xp.exp(places * log_kept)
+    # Numbers at the end of the range take a processor many times as long as 0 does.
+    least = xp.finfo(kept.dtype).smallest_normal * 1e10
+    kept = xp.where(kept > least, kept, xp.zeros_like(kept))
     return real * kept, imaginary * kept
 
 
