@@ -119,8 +119,7 @@ class Hay:
 
     def __call__(self, first: int, end: int) -> Array:
         """(end - first,) logits at distances first … end-1; each asked for once, in order."""
-        distances = self._distances(first, end)
-        logits = self._content(first, end, distances)
+        logits = self._content(first, end)
         if self.row.bias is not None and self.head is not None:
             return logits + head_bias(self.row, self.head, first, end)
         return logits
@@ -131,20 +130,15 @@ class Hay:
         without_bias = self.row.bias is None or self.head is None
         return without_bias and self.content.content != "same" and not self.content.is_drawn
 
-    def _distances(self, first: int, end: int) -> Array:
-        if self.row.inv_freq is None:
-            return np.arange(first, end, dtype=np.float64)
-        like = self.row.inv_freq
-        return array_namespace(like).arange(first, end, dtype=like.dtype)
-
-    def _content(self, first: int, end: int, distances: Array) -> Array:
-        xp = array_namespace(distances)
+    def _content(self, first: int, end: int) -> Array:
+        like = np.empty(0) if self.row.inv_freq is None else self.row.inv_freq
+        xp = array_namespace(like)
         if self.content.content == "same":
-            size = self.content.match * content_factor(self.row, self._score(first, end))
-            return size + xp.zeros_like(distances)
+            size = content_factor(self.row, self._score(first, end), self.content.match)
+            return xp.full(end - first, size, dtype=like.dtype) if _is_one(size) else size
         if not self.content.is_drawn:
-            return xp.zeros_like(distances)
-        drawn = xp.asarray(self._rng.standard_normal(end - first), dtype=distances.dtype)
+            return xp.zeros(end - first, dtype=like.dtype)
+        drawn = xp.asarray(self._rng.standard_normal(end - first), dtype=like.dtype)
         return self.content.sigma * drawn * spread_factor(self.row, first, end - first)
 
     def _score(self, first: int, end: int) -> Array | float:
@@ -157,12 +151,18 @@ class Hay:
         return score if isinstance(score, float) else score[first - start : end - start]
 
 
-def content_factor(row: LogitRow, score: Array | float) -> Array | float:
-    """What becomes of a logit of content whose rotated part has this score of equal content."""
+def _is_one(number: Array | float) -> bool:
+    return isinstance(number, float | int)
+
+
+def content_factor(row: LogitRow, score: Array | float, size: float = 1.0) -> Array | float:
+    """What becomes of a logit of content of this size whose rotated part has this score of equal
+    content."""
     if row.inv_freq is None and row.alike is None:
-        return row.gain * score
-    share = row.rotary_share
-    return row.gain * (share * row.rotary_gain * score + (1 - share))
+        return size * row.gain * score
+    still = size * row.gain * (1 - row.rotary_share)
+    turned = (size * row.gain * row.rotary_share * row.rotary_gain) * score
+    return turned + still if still else turned
 
 
 def spread_factor(row: LogitRow, start: int, count: int) -> Array | float:
@@ -202,7 +202,7 @@ def needle_logit(
     if content.needle_turns:
         found = alike_at(row, at if row.inv_freq is None else _like(row.inv_freq, at))
         score = found if isinstance(found, float) else float(found[0])
-    logit = float(content.match * content_factor(row, score))
+    logit = float(content_factor(row, score, content.match))
     if row.bias is not None:
         logit += float(row.bias_of(np.asarray([float(distance)]), head)[0])
     return logit if distance <= row.window else -math.inf

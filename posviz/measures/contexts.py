@@ -257,7 +257,8 @@ def _needles(
     row: LogitRow, around: Content, content: Content, seen: Mapping[int, int], head: int
 ) -> dict[int, float]:
     """Weight of the needle among the keys of another model of the content, per length."""
-    sums = _passed(row, around, head, list(seen.values()))
+    hay, counts = Hay(row, around, head), list(seen.values())
+    sums = Pass.flat(counts) if hay.is_flat else one_pass(hay, counts)
     return {
         length: _with_needle(sums.at(count), row, content, head, length).weight(
             content.needle_distance(length)

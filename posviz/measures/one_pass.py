@@ -77,6 +77,19 @@ class Pass:
     log_total: Floats
     entropy: Mapping[int, float]
     concentration: Mapping[int, float]
+    log_sums: Mapping[int, float]
+
+    @classmethod
+    def flat(cls, counts: Sequence[int]) -> Pass:
+        """Equal logits, 0 each, without the running total: for all but the reach."""
+        nothing = np.broadcast_to(0.0, max(counts))
+        return cls(
+            logits=nothing,
+            log_total=nothing,
+            entropy={count: math.log(count) for count in counts},
+            concentration={count: 1 / count for count in counts},
+            log_sums={count: math.log(count) for count in counts},
+        )
 
     def at(self, seen: int) -> Beginning:
         """The softmax over the first ``seen`` keys, which must be among the numbers asked for."""
@@ -84,7 +97,7 @@ class Pass:
             logits=self.logits,
             log_total=self.log_total,
             seen=seen,
-            log_sum=float(self.log_total[seen - 1]),
+            log_sum=self.log_sums[seen],
             entropy=self.entropy[seen],
             concentration=self.concentration[seen],
         )
@@ -108,10 +121,18 @@ def one_pass(logits: Callable[[int, int], Floats], counts: Sequence[int]) -> Pas
     for block in running_blocks(kept, longest):
         first, size = block.first, int(block.total.shape[0])
         log_total[first : first + size] = block.log_total
-        while left and left[0] <= first + size:
-            count = left.pop(0)
-            entropy[count], concentration[count] = block.upto(count - 1 - first)
-    return Pass(logits=row, log_total=log_total, entropy=entropy, concentration=concentration)
+        inside = [count for count in left if count <= first + size]
+        left = left[len(inside) :]
+        places = [count - 1 - first for count in inside]
+        for count, found in zip(inside, block.at(places), strict=True):
+            entropy[count], concentration[count] = found
+    return Pass(
+        logits=row,
+        log_total=log_total,
+        entropy=entropy,
+        concentration=concentration,
+        log_sums={count: float(log_total[count - 1]) for count in counts},
+    )
 
 
 def flat_pass(counts: Sequence[int]) -> Pass:
@@ -119,12 +140,7 @@ def flat_pass(counts: Sequence[int]) -> Pass:
     wanted = sorted(set(counts))
     log_numbers = np.arange(1.0, wanted[-1] + 1)
     np.log(log_numbers, out=log_numbers)
-    return Pass(
-        logits=np.broadcast_to(0.0, wanted[-1]),
-        log_total=log_numbers,
-        entropy={count: math.log(count) for count in wanted},
-        concentration={count: 1 / count for count in wanted},
-    )
+    return replace(Pass.flat(wanted), log_total=log_numbers)
 
 
 def with_needle(hay: Beginning, place: int, logit: float) -> Beginning:

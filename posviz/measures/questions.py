@@ -71,7 +71,7 @@ def equal_scores(
     if not is_finite_number(match):
         raise ParameterError(sentence("equal scores", "match", "a finite number", match))
     row = row or logit_row(spec, length)
-    score = match * content_factor(row, alike(row, 0, length))
+    score = content_factor(row, alike(row, 0, length), match)
     return _with_bias(row, score, length, head)
 
 

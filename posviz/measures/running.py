@@ -7,7 +7,7 @@ gives the normaliser, the entropy and the concentration of every shorter context
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,9 @@ _FAR = 32.0
 """A block whose logits rise by more than this is split. Sums are counted relative to the block's
 largest logit: beginnings that end far below it lose digits of their entropy, and at e^-43 the
 square of a float32 is gone."""
+
+_FEW = 4
+"""Up to so many places of a block, their own sums cost less than running ones over the block."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,6 +152,13 @@ class RunningBlock:
             entropy=logarithm - moment / self.total,
             concentration=square / (self.total * self.total),
         )
+
+    def at(self, places: Sequence[int]) -> list[tuple[float, float]]:
+        """Entropy and concentration of the row up to some of the block's keys."""
+        if len(places) <= _FEW:
+            return [self.upto(place) for place in places]
+        every = self.softmax()
+        return [(float(every.entropy[one]), float(every.concentration[one])) for one in places]
 
     def upto(self, place: int) -> tuple[float, float]:
         """Entropy and concentration of the row up to the block's key at ``place``, from plain
