@@ -797,7 +797,7 @@ def test_the_page_opens_with_its_board_and_says_where_each_encoding_comes_from()
     assert len(app.get("bidi_component")) == 1
     assert not app.error
     assert not app.warning
-    captions = [one.value for one in app.caption]
+    captions = [line for one in app.caption for line in one.value.split("\n\n")]
     for slot, encoding_id in DEFAULTS.items():
         encoding = posviz.get(encoding_id)
         (said,) = [one for one in captions if one.startswith(f"{slot.upper()} · {encoding.title}")]

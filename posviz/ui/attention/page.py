@@ -7,7 +7,6 @@ import streamlit as st
 from posviz.ui.attention.desk import DESK
 from posviz.ui.attention.lessons import LESSONS
 from posviz.ui.attention.view import View
-from posviz.ui.slots.choice import ENCODING
 from posviz.ui.slots.page import board, session_of
 
 STATE = "attention"
@@ -39,14 +38,12 @@ def _above(view: View) -> None:
 
 
 def _below(view: View) -> None:
-    """Where each of them comes from, and the pages that go deeper."""
-    for item in view.shown:
-        st.caption(f"{item.label}: {item.spec.sources[0].text}")
-    with st.container(horizontal=True):
-        for item in view.shown:
-            st.page_link(
-                "pages/explore.py",
-                label=f"Explore {item.spec.title}",
-                query_params={ENCODING: item.spec.id},
-                width="content",
-            )
+    """Where each of them comes from, with a way to all that is known of it.
+
+    One element: the board's answer at rest carries a message for every one around it.
+    """
+    lines = [
+        f"{item.label}: {item.spec.sources[0].text} · [explore](explore?encoding={item.spec.id})"
+        for item in view.shown
+    ]
+    st.caption("\n\n".join(lines))
