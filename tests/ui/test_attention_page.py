@@ -801,7 +801,9 @@ def test_the_page_opens_with_its_board_and_says_where_each_encoding_comes_from()
     for slot, encoding_id in DEFAULTS.items():
         encoding = posviz.get(encoding_id)
         (said,) = [one for one in captions if one.startswith(f"{slot.upper()} · {encoding.title}")]
-        assert said.endswith(f": {encoding.sources[0].text}")
+        source, _, way = said.partition(" · [explore]")
+        assert source.endswith(f": {encoding.sources[0].text}")
+        assert way == f"(explore?encoding={encoding_id})"
 
 
 @pytest.mark.parametrize("encoding_id", [one for _, one in OF_EACH_FAMILY])
