@@ -52,7 +52,10 @@ class Encoding(BaseModel):
     edit; the file's stem is its id and appears in links.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+    # Sixty classes build what they validate with when it is first needed, not when they load.
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, defer_build=True
+    )
 
     id: ClassVar[str]
     family: ClassVar[str]
