@@ -16,7 +16,7 @@ from annotated_types import Ge, Le
 from array_api_compat import array_namespace
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from posviz.measures.rows import alike, alike_at, head_bias
+from posviz.measures.rows import alike, alike_at, head_bias, like_of
 from posviz.measures.wave_sum import wave_sum, waves_at
 from posviz.parameters import Parameter, parameter_error
 from posviz.results import Array, LogitRow
@@ -131,7 +131,7 @@ class Hay:
         return without_bias and self.content.content != "same" and not self.content.is_drawn
 
     def _content(self, first: int, end: int) -> Array:
-        like = np.empty(0) if self.row.inv_freq is None else self.row.inv_freq
+        like = like_of(self.row)
         xp = array_namespace(like)
         if self.content.content == "same":
             size = content_factor(self.row, self._score(first, end), self.content.match)
@@ -198,15 +198,10 @@ def needle_logit(
     """Logit of the needle of this context, or of a shorter one whose row is its beginning."""
     distance = content.needle_distance(row.length if length is None else length)
     score = 1.0
-    at = np.asarray([distance])
     if content.needle_turns:
-        found = alike_at(row, at if row.inv_freq is None else _like(row.inv_freq, at))
+        found = alike_at(row, array_namespace(like_of(row)).asarray([distance]))
         score = found if isinstance(found, float) else float(found[0])
     logit = float(content_factor(row, score, content.match))
     if row.bias is not None:
         logit += float(row.bias_of(np.asarray([float(distance)]), head)[0])
     return logit if distance <= row.window else -math.inf
-
-
-def _like(array: Array, values: Array) -> Array:
-    return array_namespace(array).asarray(values)

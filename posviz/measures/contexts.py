@@ -176,7 +176,7 @@ def content_logits(
     """
     content = content or Content()
     row = row or logit_row(spec, length)
-    seen = _seen(row, length)
+    seen = row.keys_seen(length)
     hay = Hay(row, content, head_in(row, head))
     logits = np.full(length, -np.inf)
     for first in range(0, seen, BLOCK):
@@ -220,17 +220,12 @@ def _checked(lengths: ArrayLike) -> list[int]:
     return wanted
 
 
-def _seen(row: LogitRow, length: int) -> int:
-    """Keys of a context of this length that the query sees."""
-    return length if math.isinf(row.window) else min(length, int(row.window) + 1)
-
-
 def _through(
     longest: LogitRow, members: Sequence[int], content: Content, head: int
 ) -> dict[int, tuple[float, ...]]:
     """All numbers of the lengths whose rows are beginnings of one row."""
     head = head_in(longest, head)
-    seen = {length: _seen(longest, length) for length in members}
+    seen = {length: longest.keys_seen(length) for length in members}
     # Where every key equals the query, the needle is looked for among keys of logit 0: a pass of
     # its own, which is over before the other begins, so that only one row is held at a time.
     is_same = content.content == "same"

@@ -44,7 +44,7 @@ def head_profiles(
     """
     content = content or Content()
     row = logit_row(spec, length)
-    seen = length if math.isinf(row.window) else min(length, int(row.window) + 1)
+    seen = row.keys_seen(length)
     spaced = np.geomspace(1, max(1, length - 1), most).round().astype(np.int64)
     at = np.unique(np.concatenate(([0], spaced[spaced < length])))
     top = np.full((row.heads, 1), -np.inf)
@@ -79,7 +79,7 @@ def head_weights(spec: Encoding, length: int, *, content: Content | None = None)
     """Weights of all keys in every head for the last query, nearest key first: (heads, length)."""
     content = content or Content()
     row = logit_row(spec, length)
-    seen = length if math.isinf(row.window) else min(length, int(row.window) + 1)
+    seen = row.keys_seen(length)
     weights = np.zeros((row.heads, length))
     for first, block in _blocks(row, content, seen):
         weights[:, first : first + block.shape[1]] = block

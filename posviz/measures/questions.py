@@ -18,7 +18,7 @@ from posviz.encodings.base import Encoding
 from posviz.encodings.given_content import ContentEncoding
 from posviz.measures.content import content_factor, spread_at
 from posviz.measures.lengths import at_least
-from posviz.measures.rows import alike, head_bias, head_in, logit_row
+from posviz.measures.rows import alike, head_bias, head_in, like_of, logit_row
 from posviz.measures.running import BLOCK
 from posviz.measures.sampled_distances import sampled_distances
 from posviz.measures.split_angle import Floats
@@ -104,7 +104,7 @@ def given_scores(
         waves = wave_sum(frequencies, length, log_kept=row.log_kept, amplitude=amplitude)
     else:
         waves = waves_at_many(row.seen(np.arange(float(length))), frequencies, amplitude)
-    return _with_bias(row, row.gain * (row.rotary_gain * waves + still), length, head)
+    return _with_bias(row, row.gain * (row.rotary_gain * waves + float(still)), length, head)
 
 
 def independent_scores(
@@ -185,8 +185,9 @@ def correlated_pair(
     return q, correlation * q + math.sqrt(1 - correlation**2) * size * noise
 
 
-def pair_products(row: LogitRow, q: Floats, k: Floats) -> tuple[tuple[Array, Array], float]:
-    """Real and imaginary part of q_i·k̄_i/√D for every pair, and q·k/√D of what is not rotated."""
+def pair_products(row: LogitRow, q: Floats, k: Floats) -> tuple[tuple[Array, Array], Floats]:
+    """Real and imaginary part of q_i·k̄_i/√D for every pair, (..., pairs) each, and q·k/√D of what
+    is not rotated, (...,), for q and k of (..., head_dim)."""
     assert row.inv_freq is not None
     xp, root = array_namespace(row.inv_freq), math.sqrt(row.head_dim)
     rotary_dim = 2 * int(row.inv_freq.shape[0])
@@ -195,7 +196,8 @@ def pair_products(row: LogitRow, q: Floats, k: Floats) -> tuple[tuple[Array, Arr
     real, imaginary = (
         xp.asarray(one, dtype=row.inv_freq.dtype, device=device(row.inv_freq)) for one in parts
     )
-    return (real, imaginary), float(q[rotary_dim:] @ k[rotary_dim:]) / root
+    still = np.einsum("...d,...d->...", q[..., rotary_dim:], k[..., rotary_dim:]) / root
+    return (real, imaginary), still
 
 
 def waves_at_many(seen: Floats, inv_freq: Floats, amplitude: tuple[Array, Array]) -> Floats:
@@ -214,7 +216,7 @@ def _sampled(row: LogitRow, at: Floats, q: Floats, k: Floats) -> Floats:
         divisor = math.sqrt(q.shape[1]) if row.divides_logits else 1.0
         products = np.einsum("nd,nd->n", q, k) / divisor
         return row.gain * np.repeat(products[:, None], len(at), axis=1)
-    (real, imaginary), still = _drawn_products(row, q, k)
+    (real, imaginary), still = pair_products(row, q, k)
     seen = at if row.seen is None else np.asarray(row.seen(at))
     angles = seen[:, None] * np.asarray(row.inv_freq)
     kept = 1.0 if row.log_kept is None else np.exp(at[:, None] * np.asarray(row.log_kept))
@@ -222,18 +224,9 @@ def _sampled(row: LogitRow, at: Floats, q: Floats, k: Floats) -> Floats:
     return np.asarray(row.gain * (row.rotary_gain * waves + still[:, None]))
 
 
-def _drawn_products(row: LogitRow, q: Floats, k: Floats) -> tuple[tuple[Floats, Floats], Floats]:
-    """:func:`pair_products` for many pairs at once: (draws, pairs) and (draws,)."""
-    assert row.inv_freq is not None
-    root, rotary_dim = math.sqrt(row.head_dim), 2 * int(row.inv_freq.shape[0])
-    (a, b), (c, d) = (split_pairs(one, rotary_dim, row.layout) for one in (q, k))
-    still = np.einsum("nd,nd->n", q[:, rotary_dim:], k[:, rotary_dim:]) / root
-    return ((a * c + b * d) / root, (b * c - a * d) / root), still
-
-
 def _with_bias(row: LogitRow, score: Array | float, length: int, head: int) -> Array:
     """Scores with what the encoding adds to them, minus infinity beyond its window: (length,)."""
-    like = row.inv_freq if row.inv_freq is not None else np.empty(0)
+    like = like_of(row)
     xp = array_namespace(like)
     if isinstance(score, float | int):
         score = xp.full(length, float(score), dtype=like.dtype, device=device(like))

@@ -79,7 +79,7 @@ def rows_by_kind(spec: Encoding, lengths: Sequence[int]) -> list[tuple[LogitRow,
     one kind every length has it, since a method changes with the length in one direction, if at
     all.
     """
-    if lengths and not row_refusal(spec) and spec.logit_row(1) is None:
+    if lengths and spec.logit_row(1) is None and not row_refusal(spec):
         return [(row, [row.length]) for row in _read_off_all(spec, lengths)]
     rows: dict[int, LogitRow] = {}
 
@@ -180,11 +180,14 @@ def _waves_less_their_number(row: LogitRow, first: int, end: int) -> Array:
     return inv_freq.size * (cos_mean(inv_freq, end - first, start=float(first)) - 1)
 
 
+def like_of(row: LogitRow) -> Array:
+    """An array of the kind, type and device that the numbers of a row have."""
+    return PLAIN if row.inv_freq is None else row.inv_freq
+
+
 def _distances(row: LogitRow, first: int, end: int) -> Array:
     """δ = first … end-1 of the kind of the row's own arrays."""
-    if row.inv_freq is None:
-        return np.arange(float(first), float(end))
-    like = row.inv_freq
+    like = like_of(row)
     return array_namespace(like).arange(first, end, dtype=like.dtype, device=device_of(like))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -122,9 +121,7 @@ def _fill(
     """The rows of some queries, from one pass over the longest of them."""
     queries, first = place
     head = head_in(row, head)
-    seen = {query: query + 1 for query in members}
-    if not math.isinf(row.window):
-        seen = {query: min(query, int(row.window)) + 1 for query in members}
+    seen = {query: row.keys_seen(query + 1) for query in members}
     sums = one_pass(Hay(row, content, head), list(seen.values()))
     for query in members:
         index = int(np.searchsorted(queries, query))

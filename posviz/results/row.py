@@ -61,6 +61,10 @@ class LogitRow:
     note: str = ""
     varies: bool = False
 
+    def keys_seen(self, length: int) -> int:
+        """How many keys the last query of a context of this length sees, itself included."""
+        return length if math.isinf(self.window) else min(length, int(self.window) + 1)
+
     def bias_of(self, distances: Array, head: int) -> Array:
         """The bias of one head, the last one where there are fewer: (distances,)."""
         assert self.bias is not None

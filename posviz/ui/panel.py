@@ -73,6 +73,11 @@ def text(value: str) -> dict[str, Any]:
     return {"text": value}
 
 
+def read_at(cursor: str, x: Any, values: Any) -> dict[str, Any]:
+    """A slot of a formula that holds the value at the x nearest to a cursor."""
+    return {"index": cursor, "x": np.asarray(x), "values": np.asarray(values, dtype=float)}
+
+
 def _write_map(writer: Any, trace: Mapping[str, Any], axes: list[str]) -> None:
     """A map as a table: columns across, rows down, blank where there is no value."""
     writer.writerow([f"{axes[1]} \\ {axes[0]}", *(x.item() for x in np.asarray(trace["x"]))])

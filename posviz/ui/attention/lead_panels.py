@@ -13,7 +13,7 @@ from posviz.ui.attention import curves, lead_curves
 from posviz.ui.attention.lengths import heads_of
 from posviz.ui.attention.view import View
 from posviz.ui.exchange import Panels, key_of
-from posviz.ui.panel import Panel
+from posviz.ui.panel import Panel, read_at
 
 
 def lead_panels(view: View) -> Panels:
@@ -116,8 +116,8 @@ def bounds(view: View) -> Panel:
     assert found is not None
     measure, (true, reached) = found
     slots = {
-        "bound": {"index": "distance", "x": measure.distances, "values": measure.relative},
-        "distance": {"index": "distance", "x": measure.distances, "values": measure.distances},
+        "bound": read_at("distance", measure.distances, measure.relative),
+        "distance": read_at("distance", measure.distances, measure.distances),
     }
     notes = [
         item.label,

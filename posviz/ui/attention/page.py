@@ -22,7 +22,7 @@ def show() -> None:
         "window, and what a temperature repairs. The content is a model that you choose."
     )
     _lessons()
-    board(DESK, STATE, above=_above, below=_below)
+    board(DESK, STATE, below=_below)
 
 
 def _lessons() -> None:
@@ -31,10 +31,6 @@ def _lessons() -> None:
         st.markdown("Start from", width="content")
         for title, address in LESSONS.items():
             st.page_link("pages/attention.py", label=title, query_params=address, width="content")
-
-
-def _above(view: View) -> None:
-    """Nothing else stands above the board: what there is to choose is in it."""
 
 
 def _below(view: View) -> None:

@@ -16,7 +16,7 @@ from posviz.ui.attention import curves
 from posviz.ui.attention.lead_panels import lead_panels
 from posviz.ui.attention.view import Shown, View
 from posviz.ui.exchange import Panels, key_of
-from posviz.ui.panel import Panel
+from posviz.ui.panel import Panel, read_at
 
 Make = Callable[[View], Panel]
 
@@ -53,10 +53,6 @@ def longest(view: View) -> int:
     return max(view.reading.length, view.reading.trained, curves.CURVES_TO)
 
 
-def by_distance(x: Any, values: Any) -> dict[str, Any]:
-    return {"index": "distance", "x": np.asarray(x), "values": np.asarray(values, dtype=float)}
-
-
 def decay(view: View) -> Panel:
     at = view.reading
     series: list[Series[ScoreCurve]] = []
@@ -71,8 +67,8 @@ def decay(view: View) -> Panel:
     first = series[0].measure
     figure = attention.decay.build(series, length=at.length, trained=at.trained, match=_size(view))
     slots = {
-        "score": by_distance(first.distances, first.scores),
-        "distance": by_distance(first.distances, first.distances),
+        "score": read_at("distance", first.distances, first.scores),
+        "distance": read_at("distance", first.distances, first.distances),
     }
     if at.question == "independent":
         notes.insert(0, "dotted: one σ on both sides; thin: one draw")
@@ -155,7 +151,7 @@ def weights(view: View) -> Panel:
         notes += [] if view.content.is_drawn else [f"{item.label}: {falls}"]
     figure = attention.weights.build(series, length=at.length, trained=at.trained)
     x, y = series[0].measure
-    slots = {"weight": by_distance(x, y), "distance": by_distance(x, x)}
+    slots = {"weight": read_at("distance", x, y), "distance": read_at("distance", x, x)}
     return Panel(
         "weights",
         attention.weights,
@@ -203,10 +199,10 @@ def _length_panel(
     series = _by_length(view)
     first = series[0].measure
     numbers = {
-        slot: {"index": "length", "x": first.lengths, "values": getattr(first, attribute)}
+        slot: read_at("length", first.lengths, getattr(first, attribute))
         for slot, attribute in slots.items()
     }
-    numbers["length"] = {"index": "length", "x": first.lengths, "values": first.lengths}
+    numbers["length"] = read_at("length", first.lengths, first.lengths)
     return Panel(
         name,
         words,
@@ -221,7 +217,7 @@ def _length_panel(
 def entropy(view: View) -> Panel:
     panel = _length_panel(view, "entropy", attention.entropy, {"entropy": "entropy"}, [])
     first = _by_length(view)[0].measure
-    tokens = {"index": "length", "x": first.lengths, "values": np.exp(first.entropy)}
+    tokens = read_at("length", first.lengths, np.exp(first.entropy))
     notes = [*_content_notes(view), *panel.notes]
     return Panel(
         panel.id,
@@ -298,8 +294,8 @@ def resolution(view: View) -> Panel:
         "length",
         attention.resolution.build(series, trained=view.reading.trained),
         {
-            "resolution": {"index": "length", "x": x, "values": y},
-            "length": {"index": "length", "x": x, "values": x},
+            "resolution": read_at("length", x, y),
+            "length": read_at("length", x, x),
         },
         [*_neighbours(view), *shorter(view, longest(view))],
         lead=_lead(view),
@@ -326,8 +322,8 @@ def receptive(view: View) -> Panel:
     ]
     first = series[0].measure
     slots = {
-        "reach": {"index": "layers", "x": first.layers, "values": first.reach},
-        "layers": {"index": "layers", "x": first.layers, "values": first.layers},
+        "reach": read_at("layers", first.layers, first.reach),
+        "layers": read_at("layers", first.layers, first.layers),
     }
     contexts = {
         curves.stacked_context(link(item.spec), item.within(at.length), at.layers)

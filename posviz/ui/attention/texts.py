@@ -8,14 +8,15 @@ from posviz.catalog import link
 from posviz.measures import Content
 from posviz.ui.attention import curves
 from posviz.ui.attention.view import View
+from posviz.ui.code_block import code_block
 
 
 def texts(view: View) -> list[dict[str, Any]]:
     """The calls that give the numbers of the plots, and the link of every encoding."""
     group = "Code"
-    blocks = [_block("python", group, "posviz", code(view))]
+    blocks = [code_block("python", group, "posviz", code(view))]
     links = "\n".join(link(item.spec) for item in view.shown)
-    return [*blocks, _block("links", group, "links", links)]
+    return [*blocks, code_block("links", group, "links", links)]
 
 
 def code(view: View) -> str:
@@ -72,14 +73,3 @@ def _scores(view: View, length: int, head: str) -> str:
     return "\n".join(
         [*lines, f"print(measures.given_scores(spec, query, key, length={length}{head}))"]
     )
-
-
-def _block(block_id: str, group: str, title: str, text: str) -> dict[str, Any]:
-    return {
-        "id": block_id,
-        "group": group,
-        "title": title,
-        "text": text.rstrip("\n"),
-        "notes": [],
-        "language": "python",
-    }

@@ -114,9 +114,7 @@ def _checked(view: View) -> View:
     last = view.reading.length - 1
     kept = {name: min(view.values[name], last) for name in ("distance", "place")}
     for item in view.shown:
-        if refusal := row_refusal(item.spec):
-            raise ParameterError(refusal)
-        item.within(1)
+        item.within(1)  # refuses, in words, what has no row of logits
         for name in ("typed_query", "typed_key"):
             if count := len(view.values[name]):
                 _check_typed(item, name, count)

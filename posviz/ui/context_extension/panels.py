@@ -15,7 +15,7 @@ from posviz.catalog import link, parse
 from posviz.encodings.rotary import RotaryEncoding
 from posviz.figures import Series
 from posviz.ui.context_extension.view import Profiles, View
-from posviz.ui.panel import Panel, text
+from posviz.ui.panel import Panel, read_at, text
 
 UNSCALED = "unscaled RoPE"
 NEEDLE_LENGTHS = 33
@@ -91,10 +91,6 @@ def scene(view: View) -> Scene:
 
 def by_pair(values: Any) -> dict[str, Any]:
     return {"index": "pair", "values": np.asarray(values, dtype=float)}
-
-
-def by_distance(x: Any, values: Any) -> dict[str, Any]:
-    return {"index": "distance", "x": x, "values": np.asarray(values, dtype=float)}
 
 
 def wavelengths(at: Scene) -> Panel:
@@ -193,8 +189,8 @@ def score_decay(at: Scene) -> Panel:
     ]
     lead = figure.data[at.lead]
     slots = {
-        "score": by_distance(lead["x"], lead["y"]),
-        "distance": by_distance(lead["x"], lead["x"]),
+        "score": read_at("distance", lead["x"], lead["y"]),
+        "distance": read_at("distance", lead["x"], lead["x"]),
     }
     return Panel("score_decay", figures.score_decay, "distance", figure, slots, notes)
 
@@ -218,8 +214,8 @@ def short_range_cost(at: Scene) -> Panel:
         for item in series[1:]
     ]
     slots = {
-        "change": by_distance(lead.distances, lead.change),
-        "distance": by_distance(lead.distances, lead.distances),
+        "change": read_at("distance", lead.distances, lead.change),
+        "distance": read_at("distance", lead.distances, lead.distances),
     }
     figure = figures.short_range_cost.build(series[1:] or series)
     return Panel("short_range_cost", figures.short_range_cost, "distance", figure, slots, notes)

@@ -25,7 +25,7 @@ from posviz.figures.results import (
 )
 from posviz.results import Result
 from posviz.ui.exchange import Panels, key_of
-from posviz.ui.panel import Panel, text
+from posviz.ui.panel import Panel, read_at, text
 from posviz.ui.results_board.view import View
 from posviz.ui.slots.choice import slot_title
 
@@ -79,8 +79,8 @@ def slots_of(content: Content, cursor: str | None, named: Mapping[str, str]) -> 
         first = content.lines[0]
         x, y = np.asarray(first.x, dtype=float), np.asarray(first.y, dtype=float)
         if cursor is not None:
-            slots["x"] = {"index": cursor, "x": x, "values": x}
-            slots["y"] = {"index": cursor, "x": x, "values": y}
+            slots["x"] = read_at(cursor, x, x)
+            slots["y"] = read_at(cursor, x, y)
     return slots
 
 

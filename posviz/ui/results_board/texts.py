@@ -6,6 +6,7 @@ from typing import Any
 
 from posviz.catalog import link
 from posviz.encodings.base import Encoding
+from posviz.ui.code_block import code_block
 from posviz.ui.results_board.view import View
 
 
@@ -14,9 +15,9 @@ def texts(view: View) -> list[dict[str, Any]]:
     blocks = []
     for slot, spec in view.specs.items():
         group = f"Code: {slot.upper()} · {spec.title}" if slot else "Code"
-        blocks.append(_block(f"{slot}numpy", group, "NumPy alone", spec.code()))
-        blocks.append(_block(f"{slot}posviz", group, "posviz", call(spec, view.count)))
-        blocks.append(_block(f"{slot}link", group, "link", link(spec)))
+        blocks.append(code_block(f"{slot}numpy", group, "NumPy alone", spec.code()))
+        blocks.append(code_block(f"{slot}posviz", group, "posviz", call(spec, view.count)))
+        blocks.append(code_block(f"{slot}link", group, "link", link(spec)))
     return blocks
 
 
@@ -30,14 +31,3 @@ def call(spec: Encoding, count: int) -> str:
         f"result = spec.encode(spec.example_positions({count}))\n"
         f"print(result.{shown})\n"
     )
-
-
-def _block(block_id: str, group: str, title: str, text: str) -> dict[str, Any]:
-    return {
-        "id": block_id,
-        "group": group,
-        "title": title,
-        "text": text.rstrip("\n"),
-        "notes": [],
-        "language": "python",
-    }

@@ -31,7 +31,11 @@ def session_of(desk: SlotsDesk[V], key: str) -> exchange.Session[V]:
 
 @st.fragment
 def board(
-    desk: SlotsDesk[V], key: str, *, above: Callable[[V], None], below: Callable[[V], None]
+    desk: SlotsDesk[V],
+    key: str,
+    *,
+    above: Callable[[V], None] | None = None,
+    below: Callable[[V], None],
 ) -> None:
     """The board, and what stands around it and follows its values when they come to rest."""
     session: exchange.Session[V] = st.session_state[key]
@@ -40,6 +44,7 @@ def board(
     for spec in session.view.specs.values():
         if caution := spec.caution():
             st.caption(f"⚠ {spec.title}: {caution}")
-    above(session.view)
+    if above is not None:
+        above(session.view)
     live.board(live.pack(reply, known=request.get("known", ())), key=f"{key}_board")
     below(session.view)
