@@ -14,7 +14,7 @@ from posviz.parameters import ParameterError
 
 __version__ = "0.1.0"
 
-_ON_DEMAND = ("attention", "configs", "figures", "measures")
+_ON_DEMAND = ("attention", "configs", "figures", "measures", "solver")
 
 
 def __getattr__(name: str) -> ModuleType:
