@@ -6,6 +6,19 @@ import json
 from pathlib import Path
 from typing import Any
 
+QWEN_YARN: dict[str, Any] = {
+    "model_type": "qwen2",
+    "hidden_size": 4096,
+    "num_attention_heads": 32,
+    "max_position_embeddings": 131072,
+    "rope_theta": 1000000.0,
+    "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768},
+}
+LLAMA_4096: dict[str, Any] = {
+    "model_type": "llama",
+    "head_dim": 128,
+    "max_position_embeddings": 4096,
+}
 DATA = Path(__file__).parent / "data"
 
 

@@ -14,17 +14,9 @@ from hypothesis import strategies as st
 from posviz import catalog, configs, get
 from posviz.encodings.base import Encoding
 from posviz.encodings.rotary import RotaryEncoding
+from tests.configs.case_files import QWEN_YARN
 from tests.spec_strategies import specs
 
-QWEN = {
-    "model_type": "qwen2",
-    "hidden_size": 4096,
-    "num_attention_heads": 32,
-    "max_position_embeddings": 131072,
-    "rope_theta": 1000000.0,
-    "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768},
-}
-FILE_RUNTIMES = ("transformers", "transformers_v4", "vllm", "sglang")
 ROTARY = [item for item in catalog() if issubclass(item, RotaryEncoding)]
 
 
@@ -33,7 +25,7 @@ def text_of(config: dict[str, Any], runtime: str, **lengths: int) -> str:
 
 
 def test_transformers_5_has_one_dict_with_the_base_inside() -> None:
-    assert json.loads(text_of(QWEN, "transformers")) == {
+    assert json.loads(text_of(QWEN_YARN, "transformers")) == {
         "rope_parameters": {
             "rope_type": "yarn",
             "rope_theta": 1000000.0,
@@ -45,31 +37,33 @@ def test_transformers_5_has_one_dict_with_the_base_inside() -> None:
 
 
 def test_transformers_4_has_the_base_beside_rope_scaling() -> None:
-    assert json.loads(text_of(QWEN, "transformers_v4")) == {
+    assert json.loads(text_of(QWEN_YARN, "transformers_v4")) == {
         "rope_theta": 1000000.0,
-        "rope_scaling": QWEN["rope_scaling"],
+        "rope_scaling": QWEN_YARN["rope_scaling"],
         "max_position_embeddings": 131072,
     }
 
 
 def test_vllm_gets_the_whole_dict_quoted_and_a_length() -> None:
-    words = shlex.split(text_of(QWEN, "vllm", target_length=65536))
+    words = shlex.split(text_of(QWEN_YARN, "vllm", target_length=65536))
     assert words[0::2] == ["--hf-overrides", "--max-model-len"]
     assert words[3] == "65536"
-    assert json.loads(words[1]) == json.loads(text_of(QWEN, "transformers"))
+    assert json.loads(words[1]) == json.loads(text_of(QWEN_YARN, "transformers"))
     assert "--rope-scaling" not in words
 
 
 def test_sglang_gets_its_override_and_a_context_length() -> None:
-    words = shlex.split(text_of(QWEN, "sglang"))
+    words = shlex.split(text_of(QWEN_YARN, "sglang"))
     assert words[0::2] == ["--json-model-override-args", "--context-length"]
     override = json.loads(words[1])
-    assert override["rope_scaling"] == {**QWEN["rope_scaling"], "rope_theta": 1000000.0}
+    assert override["rope_scaling"] == {**QWEN_YARN["rope_scaling"], "rope_theta": 1000000.0}
     assert (override["max_position_embeddings"], words[3]) == (131072, "131072")
 
 
 def test_sglang_undoes_keys_that_its_override_cannot_remove() -> None:
-    model = configs.read({**QWEN, "rope_scaling": {**QWEN["rope_scaling"], "beta_fast": 64}})
+    model = configs.read(
+        {**QWEN_YARN, "rope_scaling": {**QWEN_YARN["rope_scaling"], "beta_fast": 64}}
+    )
     tuned = model.with_spec(model.spec().with_values(beta_fast=32.0))
     override = json.loads(shlex.split(configs.export(tuned, "sglang").text)[1])
     assert override["rope_scaling"]["beta_fast"] == 32.0
@@ -82,10 +76,18 @@ def test_sglang_s_attention_factor_is_a_multiple_of_the_derived_one() -> None:
 
 
 def test_llama_cpp_gets_flags() -> None:
-    assert text_of(QWEN, "llama_cpp") == (
+    assert text_of(QWEN_YARN, "llama_cpp") == (
         "--rope-scaling yarn --rope-scale 4 --yarn-orig-ctx 32768 --rope-freq-base 1000000 "
         "--ctx-size 131072"
     )
+
+
+def test_the_other_spelling_in_a_file_is_named() -> None:
+    notes = configs.export(configs.read(QWEN_YARN), "transformers").notes
+    assert any("Remove rope_scaling from the file" in note for note in notes)
+    newer = configs.read(configs.export(configs.read(QWEN_YARN), "transformers").data)
+    notes = configs.export(newer, "transformers_v4").notes
+    assert any("Remove rope_parameters from the file" in note for note in notes)
 
 
 def test_static_ntk_is_a_larger_base_everywhere() -> None:
@@ -106,7 +108,7 @@ def test_ntk_by_parts_is_llama3_exactly() -> None:
 
 
 def test_a_multimodal_model_s_settings_stand_under_text_config() -> None:
-    model = configs.read({"model_type": "mistral3", "text_config": QWEN})
+    model = configs.read({"model_type": "mistral3", "text_config": QWEN_YARN})
     words = shlex.split(configs.export(model, "vllm").text)
     assert set(json.loads(words[1])) == {"text_config"}
     again = configs.read_export(configs.export(model, "vllm").text, "vllm", model.config)
@@ -132,7 +134,7 @@ def test_gpt_neox_keeps_its_own_names_in_version_4() -> None:
 
 def test_mrope_sections_survive() -> None:
     config = {
-        **QWEN,
+        **QWEN_YARN,
         "model_type": "qwen2_vl",
         "rope_scaling": {"type": "mrope", "mrope_section": [16, 24, 24]},
     }
@@ -157,6 +159,18 @@ REFUSED = [
     ("log_n", {}, "vllm", "scales the queries"),
     ("resonance", {}, "sglang", "rounds the wavelengths"),
     ("self_extend", {"group_size": 3}, "llama_cpp", "multiple of --grp-attn-n"),
+    ("yarn", {"truncate": False}, "vllm_old", "not every release with --rope-scaling reads"),
+    ("dynamic_ntk", {}, "vllm_old", "works its dynamic type out once"),
+    ("ntk_aware", {"variant": "vllm"}, "vllm_old", "has the rope type ntk"),
+    ("p_rope", {}, "vllm_old", "has the rope type proportional"),
+    ("yarn", {}, "ollama", "a Modelfile sets num_ctx only"),
+    ("llama3", {}, "ollama", "run it with llama.cpp's own flags"),
+    ("yarn", {"truncate": False}, "mlx", "always rounds the bounds"),
+    ("yarn", {"extrapolation_factor": 0.5}, "mlx", "does not read extrapolation_factor"),
+    ("yarn", {"scaling_factor": 1.0, "attention_factor": 1.2}, "mlx", "by 1 where the factor is 1"),
+    ("longrope", {}, "mlx", "divides by the long list at every length"),
+    ("longrope", {"switch": "always_long", "attention_factor": 1.3}, "mlx", "here 1.19023807"),
+    ("yarn", {"ramp": "turns"}, "mlx", "linear in the pair index"),
 ]
 
 
@@ -192,7 +206,10 @@ def test_layer_types_are_exported_where_the_runtime_has_them() -> None:
         assert written["sliding_attention"] == {"rope_type": "default", "rope_theta": 10000.0}
     old = json.loads(configs.export(gemma, "transformers_v4").text)
     assert (old["rope_theta"], old["rope_local_base_freq"]) == (1000000.0, 10000.0)
-    for runtime in ("sglang", "llama_cpp"):
+    mlx = json.loads(configs.export(gemma, "mlx").text)
+    assert (mlx["rope_theta"], mlx["rope_local_base_freq"]) == (1000000.0, 10000.0)
+    assert mlx["rope_scaling"] == {"rope_type": "linear", "factor": 8.0}
+    for runtime in ("sglang", "llama_cpp", "vllm_old"):
         with pytest.raises(configs.ExportError, match="per layer type"):
             configs.export(gemma, runtime)
 
@@ -213,9 +230,9 @@ def test_unknown_runtimes_and_lengths_are_refused() -> None:
 
 
 def test_a_smaller_target_names_the_factor_that_covers_it() -> None:
-    notes = configs.export(configs.read(QWEN), "vllm", target_length=65536).notes
+    notes = configs.export(configs.read(QWEN_YARN), "vllm", target_length=65536).notes
     assert any("A factor of 2 would cover 65536 tokens" in note for note in notes)
-    beyond = configs.export(configs.read(QWEN), "vllm", target_length=262144).notes
+    beyond = configs.export(configs.read(QWEN_YARN), "vllm", target_length=262144).notes
     assert any("beyond what the method covers, 131072 tokens" in note for note in beyond)
 
 
@@ -224,8 +241,19 @@ def test_every_note_says_which_version_is_assumed() -> None:
         assert configs.export(get("rope")(), runtime).notes[0].startswith("Version assumed: ")
 
 
-FLAGS_LACK = ("deepseek-v2-lite", "gpt-oss-20b")
-"""Models whose YaRN has a correction in the softmax, or bounds that are not rounded."""
+TWO_SCHEDULES = {"gemma-3-1b", "gemma-3-4b", "modernbert-base"}
+IN_TENSORS = {"llama-3.1-8b", "llama-3.2-1b", "llama-3.2-3b", "phi-3-mini-128k"}
+UNROUNDED = {"gpt-oss-20b"}
+REFUSED_MODELS = {
+    "transformers": set(),
+    "transformers_v4": set(),
+    "vllm": set(),
+    "vllm_old": TWO_SCHEDULES | UNROUNDED,
+    "sglang": TWO_SCHEDULES,
+    "llama_cpp": TWO_SCHEDULES | IN_TENSORS | UNROUNDED,
+    "ollama": UNROUNDED,
+    "mlx": UNROUNDED | {"phi-3-mini-128k", "falcon-7b", "modernbert-base"},
+}
 
 
 @pytest.mark.parametrize("preset", configs.presets(), ids=lambda preset: preset.id)
@@ -235,16 +263,14 @@ def test_every_released_model_reads_back_the_same(preset: configs.Preset, runtim
     try:
         written = configs.export(model, runtime)
     except configs.ExportError:
-        per_layer = len(model.layer_types) > 1
-        in_file = model.spec().id in ("llama3", "longrope") or preset.id in FLAGS_LACK
-        refusable = {"llama_cpp": per_layer or in_file, "sglang": per_layer}
-        assert refusable.get(runtime, False)
+        assert preset.id in REFUSED_MODELS[runtime]
         return
+    assert preset.id not in REFUSED_MODELS[runtime]
     again = [
         configs.read_export(written),
         configs.read_export(written.text, runtime, preset.config),
     ]
-    again += [] if runtime == "llama_cpp" else [configs.read(written.data)]
+    again += [] if runtime in ("llama_cpp", "ollama") else [configs.read(written.data)]
     for other in again:
         assert {name: other.spec(name) for name in other.layer_types} == {
             name: model.spec(name) for name in model.layer_types
@@ -263,14 +289,14 @@ def test_an_export_reads_back_to_the_same_rotation(
         written = configs.export(spec, runtime)
     except configs.ExportError:
         return
-    base = written.base_config if runtime == "llama_cpp" else head_of(written.data)
+    base = written.base_config or head_of(written.data)
     by_data = configs.read_export(written).spec()
     by_text = configs.read_export(written.text, runtime, base).spec()
     assert by_text == by_data
     for length in (1, 5000, 1 << 20):
         ours = spec.encode([0.0, 7.0], length=length)
         theirs: Any = by_data.encode([0.0, 7.0], length=length)  # type: ignore[attr-defined]
-        if encoding.id != "longrope" or runtime.startswith("transformers"):
+        if encoding.id != "longrope" or runtime.startswith(("transformers", "mlx")):
             np.testing.assert_allclose(theirs.inv_freq, ours.inv_freq, rtol=1e-12)
         assert theirs.attention_factor == pytest.approx(ours.attention_factor, rel=1e-12) or (
             encoding.id == "longrope"
@@ -311,6 +337,14 @@ def test_transformers_data_reads_back_to_the_very_same_spec(spec: Encoding) -> N
         ("--rope-scale", "llama_cpp", "one is missing"),
         ("--rope-scale x", "llama_cpp", "--rope-scale needs a number; got 'x'."),
         ("--threads 4", "llama_cpp", "--threads is no flag"),
+        ("--override-kv llama.rope.freq_base=float:5", "llama_cpp", "sets no key that is written"),
+        ("--override-kv x.rope.scaling.attn_factor=float:.-", "llama_cpp", "sets no key"),
+        ("--hf-overrides '{}'", "vllm_old", "--hf-overrides is no flag"),
+        ("--rope-theta x", "vllm_old", "--rope-theta needs a number; got 'x'."),
+        ("PARAMETER rope_frequency_base 5", "ollama", "no line of a Modelfile about positions"),
+        ("PARAMETER num_ctx many", "ollama", "num_ctx must be a whole number; got 'many'."),
+        ("[]", "mlx", "must hold a JSON object"),
+        ("{}", "mxl", "There is no runtime 'mxl'; closest: mlx"),
     ],
 )
 def test_settings_that_are_none_are_refused(text: str, runtime: str, sentence: str) -> None:

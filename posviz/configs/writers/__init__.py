@@ -9,23 +9,36 @@ import numpy as np
 
 from posviz.configs.errors import ConfigError, ExportError
 from posviz.configs.model import FULL, Model
-from posviz.configs.writers import llama_cpp, sglang, transformers, vllm
+from posviz.configs.writers import (
+    llama_cpp,
+    llama_cpp_yarn,
+    mlx,
+    ollama,
+    sglang,
+    transformers,
+    vllm,
+    vllm_old,
+)
+from posviz.configs.writers.dialects import refusal
 from posviz.configs.writers.read_back import read_export
-from posviz.configs.writers.rope_dict import refusal
 from posviz.configs.writers.settings import Settings, Task
 from posviz.encodings.base import Encoding
 from posviz.encodings.rotary import RotaryEncoding
 from posviz.parameters import closest
 
-WRITERS: Mapping[str, Callable[[Task], Settings]] = {
-    "transformers": transformers.write_v5,
-    "transformers_v4": transformers.write_v4,
-    "vllm": vllm.write,
-    "sglang": sglang.write,
-    "llama_cpp": llama_cpp.write,
+_TABLE: Mapping[str, tuple[str, Callable[[Task], Settings]]] = {
+    "transformers": ("transformers", transformers.write_v5),
+    "transformers_v4": ("transformers 4", transformers.write_v4),
+    "vllm": ("vLLM", vllm.write),
+    "vllm_old": (vllm_old.TITLE, vllm_old.write),
+    "sglang": ("SGLang", sglang.write),
+    "llama_cpp": (llama_cpp_yarn.TITLE, llama_cpp.write),
+    "ollama": (ollama.TITLE, ollama.write),
+    "mlx": (mlx.TITLE, mlx.write),
 }
-RUNTIMES: tuple[str, ...] = tuple(WRITERS)
-"""The runtimes that settings can be written for."""
+TITLES: Mapping[str, str] = {runtime: title for runtime, (title, _) in _TABLE.items()}
+"""The runtimes that settings can be written for, and their names in words."""
+RUNTIMES: tuple[str, ...] = tuple(TITLES)
 _CARRIED = ("mrope_section", "mrope_interleaved")
 
 
@@ -50,12 +63,13 @@ def export(
     ExportError : the runtime cannot express it, or does not exist; the reason in one sentence.
     ConfigError : the model's own numbers cannot be used.
     """
-    if runtime not in WRITERS:
+    if runtime not in TITLES:
         raise ExportError(f"There is no runtime {runtime!r}; {closest(runtime, RUNTIMES)}.")
     for name, value in (("target_length", target_length), ("window", window)):
         _check_length(name, value)
     task = _task(model_or_spec, target_length, window)
-    settings = WRITERS[runtime](task)
+    _, write = _TABLE[runtime]
+    settings = write(task)
     _check_read_back(task, settings)
     return settings
 
@@ -105,7 +119,7 @@ def _reasons(model: Model) -> str:
 
 
 def _rotates_alike(first: Any, second: Any) -> bool:
-    if first.id == "longrope":
+    if first.id == "longrope" and getattr(second, "switch", "") == "length":
         # The lists are the same everywhere; when each is used is a note, not a refusal.
         first = first.with_values(switch="length")
     trained = getattr(first, "original_max_position_embeddings", 4096)
@@ -130,4 +144,4 @@ def _close(one: Any, two: Any) -> bool:
     return np.shape(one) == np.shape(two) and bool(np.allclose(one, two, rtol=1e-12, atol=0))
 
 
-__all__ = ["RUNTIMES", "ExportError", "Settings", "export", "read_export"]
+__all__ = ["RUNTIMES", "TITLES", "ExportError", "Settings", "export", "read_export"]

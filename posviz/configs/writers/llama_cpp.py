@@ -5,21 +5,25 @@ from __future__ import annotations
 from typing import Any
 
 from posviz.configs.errors import ExportError
+from posviz.configs.reader import read
+from posviz.configs.writers.dialects import refusal
+from posviz.configs.writers.llama_cpp_yarn import (
+    TITLE,
+    refuse_softmax_side_effect,
+    refuse_yarn,
+    yarn_override,
+)
 from posviz.configs.writers.merged import merged_config
-from posviz.configs.writers.rope_dict import changes_crossed_bounds, published_ntk_base, refusal
+from posviz.configs.writers.rope_dict import published_ntk_base
 from posviz.configs.writers.settings import Settings, Task, extended_length, length_notes
-from posviz.encodings.extension import yarn_magnitude
+from posviz.configs.writers.yarn_dict import YARN_DEFAULTS
 from posviz.parameters import number_text
 
-TITLE = "llama.cpp"
 NOTE = "Version assumed: llama.cpp of October 2026. Everything else comes from the GGUF file."
 _IN_FILE = "it lives in tensors of the GGUF file, written at conversion; flags cannot express it"
+_IN_TENSORS = ("llama3", "longrope", "p_rope")
 _REFUSALS = {
-    "llama3": _IN_FILE,
-    "ntk_by_parts": _IN_FILE,
-    "longrope": _IN_FILE,
-    "p_rope": _IN_FILE,
-    "rope": _IN_FILE,
+    **dict.fromkeys((*_IN_TENSORS, "ntk_by_parts", "rope"), _IN_FILE),
     "dynamic_ntk": "it has no dynamic NTK at run time; static NTK-aware scaling can be exported",
     "dynamic_linear": "its factor does not follow the length",
     "dynamic_yarn": "its factor does not follow the length",
@@ -35,6 +39,7 @@ FLAG_NAMES = {
     "yarn_beta_slow": "--yarn-beta-slow",
     "grp_attn_n": "--grp-attn-n",
     "grp_attn_w": "--grp-attn-w",
+    "override_kv": "--override-kv",
     "ctx": "--ctx-size",
 }
 """Our name of a setting, and the flag."""
@@ -47,19 +52,31 @@ def write(task: Task) -> Settings:
             "Rotary parameters per layer type cannot be written for llama.cpp: its flags hold "
             "for all layers."
         )
-    spec: Any = task.spec
-    flags = _flags(spec)
+    _refuse_tensors(task)
+    flags = _flags(task)
     length = extended_length(task)
     if length is not None:
         flags["ctx"] = length
     return Settings(
         text=" ".join(f"{FLAG_NAMES[name]} {_text(value)}" for name, value in flags.items()),
         data=flags,
-        notes=(NOTE, *_notes(task)),
+        notes=(NOTE, *_notes(task, flags)),
         runtime="llama_cpp",
         title=TITLE,
         base_config=merged_config(task, _base_keys(task)),
     )
+
+
+def _refuse_tensors(task: Task) -> None:
+    """Factors that conversion wrote as tensors divide the frequencies whatever the flags say."""
+    own = None if task.model is None else read(task.model.config).layer().spec
+    if own is not None and own.id in _IN_TENSORS and own.id != task.spec.id:
+        raise refusal(
+            task.spec,
+            TITLE,
+            f"this model's own {own.title} lives in tensors of its GGUF file, which no flag "
+            "removes; convert it again from a changed config.json",
+        )
 
 
 def _base_keys(task: Task) -> dict[str, Any]:
@@ -71,7 +88,8 @@ def _base_keys(task: Task) -> dict[str, Any]:
     return keys if trained is None else keys | {"max_position_embeddings": trained}
 
 
-def _flags(spec: Any) -> dict[str, Any]:
+def _flags(task: Task) -> dict[str, Any]:
+    spec: Any = task.spec
     match spec.id:
         case "rope" if not spec.is_proportional or spec.partial_rotary_factor == 1:
             return {"rope_scaling": "none", "rope_freq_base": spec.base}
@@ -80,13 +98,15 @@ def _flags(spec: Any) -> dict[str, Any]:
         case "ntk_aware" if spec.variant == "published":
             return {"rope_scaling": "none", "rope_freq_base": published_ntk_base(spec)}
         case "linear":
+            if spec.scaling_factor != 1:
+                refuse_softmax_side_effect(task)
             return {
                 "rope_scaling": "linear",
                 "rope_scale": spec.scaling_factor,
                 "rope_freq_base": spec.base,
             }
         case "yarn":
-            return _yarn(spec)
+            return _yarn(task)
         case "self_extend":
             return _self_extend(spec)
     raise refusal(spec, TITLE, _REFUSALS.get(spec.id, "no flag expresses it"))
@@ -110,8 +130,9 @@ def _self_extend(spec: Any) -> dict[str, Any]:
     }
 
 
-def _yarn(spec: Any) -> dict[str, Any]:
-    _refuse_yarn(spec)
+def _yarn(task: Task) -> dict[str, Any]:
+    spec: Any = task.spec
+    refuse_yarn(spec)
     flags: dict[str, Any] = {
         "rope_scaling": "yarn",
         "rope_scale": spec.scaling_factor,
@@ -120,51 +141,42 @@ def _yarn(spec: Any) -> dict[str, Any]:
     }
     if spec.extrapolation_factor != 1:
         flags["yarn_ext_factor"] = spec.extrapolation_factor
-    if spec.extrapolation_factor == 0:
-        flags["yarn_attn_factor"] = spec.attention_factor
-    for key, default in (("beta_fast", 32.0), ("beta_slow", 1.0)):
-        if getattr(spec, key) != default:
+    for key, default in YARN_DEFAULTS.items():
+        if getattr(spec, key) != default or key in _own_dict(task):
             flags[f"yarn_{key}"] = getattr(spec, key)
-    return flags
+    return flags | _yarn_magnitude(task)
 
 
-def _refuse_yarn(spec: Any) -> None:
-    if spec.ramp == "turns":
-        raise refusal(spec, TITLE, "its ramp is linear in the pair index")
-    if not spec.truncate:
-        raise refusal(spec, TITLE, "it always rounds the bounds of the ramp (truncate true)")
-    if changes_crossed_bounds(spec, "step"):
-        raise refusal(spec, TITLE, "it makes a step of a ramp whose bounds cross")
-    if spec.applies != "always":
-        raise refusal(spec, TITLE, "it scales at every length, also within the trained window")
-    if spec.softmax_correction or spec.softmax_magnitude(1) != 1:
+def _yarn_magnitude(task: Task) -> dict[str, Any]:
+    spec: Any = task.spec
+    if spec.extrapolation_factor != 0:
+        override = yarn_override(task)
+        return {} if override is None else {"override_kv": override}
+    refuse_softmax_side_effect(task)
+    if spec.softmax_magnitude(1) != 1 or spec.attention_factor is None:
         raise refusal(
-            spec,
-            TITLE,
-            "the correction in the softmax comes from the GGUF file (yarn_log_multiplier)",
+            spec, TITLE, "with an extrapolation factor of 0 it takes attention_factor as given"
         )
-    if spec.extrapolation_factor == 0:
-        if spec.attention_factor is None:
-            raise refusal(
-                spec, TITLE, "with an extrapolation factor of 0 it takes attention_factor as given"
-            )
-        return
-    if spec.magnitude(1) != yarn_magnitude(spec.scaling_factor):
-        raise refusal(
-            spec,
-            TITLE,
-            "an attention factor other than the default 0.1·ln s + 1 has no effect there, whatever "
-            "--yarn-attn-factor says, and mscale is not read",
-        )
+    return {"yarn_attn_factor": spec.attention_factor}
 
 
-def _notes(task: Task) -> list[str]:
+def _own_dict(task: Task) -> Any:
+    """The model's own dict: conversion writes its betas into the file, so flags must undo them."""
+    return task.section.get("rope_scaling") or task.section.get("rope_parameters") or {}
+
+
+def _notes(task: Task, flags: dict[str, Any]) -> list[str]:
     notes = length_notes(task)
     if task.spec.id == "self_extend":
         notes.append(
             "--grp-attn-n and --grp-attn-w belong to llama.cpp's example programs, which group the "
             "cached positions in blocks of w tokens as the context grows, not for each query: "
             "between two groupings their distances differ from the paper's."
+        )
+    if "override_kv" in flags:
+        notes.append(
+            "--override-kv replaces a key of the GGUF file for this run; its prefix is the file's "
+            "general.architecture."
         )
     if "mrope_section" in task.carried:
         notes.append("The M-RoPE sections come from the GGUF file.")

@@ -7,7 +7,7 @@ from typing import Any
 
 from posviz.configs.writers.settings import Task
 
-_REPLACED = (
+REPLACED = (
     "rope_scaling",
     "rope_parameters",
     "rope_theta",
@@ -36,7 +36,7 @@ def _replaced(
     if path:
         inner = _replaced(config[path[0]], path[1:], changed)
         return {**config, path[0]: inner}
-    kept = {name: value for name, value in config.items() if name not in _REPLACED}
+    kept = {name: value for name, value in config.items() if name not in REPLACED}
     return {**kept, **changed}
 
 

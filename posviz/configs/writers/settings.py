@@ -19,11 +19,12 @@ class Settings:
     Attributes
     ----------
     text : what to paste: JSON, or command-line flags with their JSON quoted for a POSIX shell.
-    data : the same as data: for llama.cpp its flags by name, otherwise the whole configuration as
-        the runtime then sees it, which :func:`posviz.configs.read` reads back to the same spec.
+    data : the same as data: for llama.cpp its flags by name, for Ollama its parameters, otherwise
+        the whole configuration as the runtime then sees it; :func:`posviz.configs.read` reads it
+        back to the same rotation.
     notes : the version assumed, and what else must be known.
     runtime, title : which runtime, by id and in words.
-    base_config : what the settings are laid over; llama.cpp's flags need it to be read back.
+    base_config : what the settings are laid over; flags and a Modelfile need it to be read back.
     """
 
     text: str
@@ -91,6 +92,10 @@ def extended_length(task: Task) -> int | None:
         return model_window
     if task.spec.id in ("yarn", "linear", "dynamic_ntk", "ntk_aware", "self_extend"):
         return own
+    if task.spec.id in ("llama3", "ntk_by_parts") and task.window is None and own is not None:
+        # A window within the trained one is from before the method was chosen.
+        trained: int = task.spec.original_max_position_embeddings  # type: ignore[attr-defined]
+        return own if model_window is None or model_window <= trained else model_window
     return task.window or model_window or own
 
 

@@ -7,8 +7,9 @@ import shlex
 from typing import Any
 
 from posviz.configs.errors import ExportError
+from posviz.configs.writers.dialects import SGLANG
 from posviz.configs.writers.merged import merged_config, nested, original_key
-from posviz.configs.writers.rope_dict import SGLANG, rope_dict
+from posviz.configs.writers.rope_dict import rope_dict
 from posviz.configs.writers.settings import (
     Settings,
     Task,
@@ -53,7 +54,7 @@ def write(task: Task) -> Settings:
     return Settings(
         text=" ".join(flags),
         data=merged_config(task, {"rope_scaling": written, **windows}),
-        notes=(NOTE, *_notes(task)),
+        notes=(NOTE, *_notes(task, written)),
         runtime="sglang",
         title="SGLang",
     )
@@ -77,12 +78,12 @@ def _windows(task: Task) -> dict[str, Any]:
     return given | original_key(task)
 
 
-def _notes(task: Task) -> list[str]:
+def _notes(task: Task, written: dict[str, Any]) -> list[str]:
     notes = length_notes(task)
-    if getattr(task.spec, "attention_factor", None) is not None and task.spec.id == "yarn":
+    if "attn_factor" in written:
         notes.append(
-            "attn_factor multiplies the factor that SGLang derives; it is chosen so that the "
-            "product is the attention factor asked for."
+            "attn_factor multiplies the factor that SGLang derives, which heeds no mscale outside "
+            "the DeepSeek classes; it is chosen so that the product is the one asked for."
         )
     if task.spec.id == "longrope":
         notes.append("SGLang picks the short or the long list once, by the context length.")

@@ -6,8 +6,9 @@ import json
 from typing import Any
 
 from posviz.configs.errors import ExportError
+from posviz.configs.writers.dialects import TRANSFORMERS, TRANSFORMERS_V4
 from posviz.configs.writers.merged import merged_config, nested, original_key
-from posviz.configs.writers.rope_dict import TRANSFORMERS, TRANSFORMERS_V4, rope_dict
+from posviz.configs.writers.rope_dict import rope_dict
 from posviz.configs.writers.settings import Settings, Task, length_notes, position_window
 
 V5_NOTE = "Version assumed: transformers 5 (written against 5.24); the keys go into config.json."
@@ -23,7 +24,7 @@ def write_v5(task: Task) -> Settings:
     return Settings(
         text=json.dumps(nested(task, changed), indent=2, ensure_ascii=False),
         data=merged_config(task, changed),
-        notes=(V5_NOTE, *_notes(task)),
+        notes=(V5_NOTE, *_stale_keys(task, "rope_scaling"), *_notes(task)),
         runtime="transformers",
         title="transformers (rope_parameters)",
     )
@@ -57,7 +58,7 @@ def write_v4(task: Task) -> Settings:
     return Settings(
         text=json.dumps(nested(task, changed), indent=2, ensure_ascii=False),
         data=merged_config(task, changed),
-        notes=(V4_NOTE, *_notes(task)),
+        notes=(V4_NOTE, *_stale_keys(task, "rope_parameters"), *_notes(task)),
         runtime="transformers_v4",
         title="transformers 4 (rope_scaling)",
     )
@@ -99,6 +100,15 @@ def _windows(task: Task) -> dict[str, Any]:
     window = position_window(task)
     given = {} if window is None else {"max_position_embeddings": window}
     return given | original_key(task)
+
+
+def _stale_keys(task: Task, name: str) -> list[str]:
+    """The other spelling in the model's own file, which would be read beside the new keys."""
+    if not task.section.get(name):
+        return []
+    if name == "rope_scaling":
+        return ["Remove rope_scaling from the file: beside rope_parameters it wins, whole."]
+    return ["Remove rope_parameters from the file: version 5 reads it where rope_scaling is null."]
 
 
 def _notes(task: Task) -> list[str]:

@@ -7,8 +7,9 @@ import shlex
 from typing import Any
 
 from posviz.configs.errors import ExportError
+from posviz.configs.writers.dialects import VLLM
 from posviz.configs.writers.merged import merged_config, nested, original_key
-from posviz.configs.writers.rope_dict import VLLM, rope_dict
+from posviz.configs.writers.rope_dict import rope_dict
 from posviz.configs.writers.settings import (
     Settings,
     Task,

@@ -8,23 +8,16 @@ from typing import Any
 from posviz import configs
 from posviz.catalog import link as link_of
 from posviz.catalog import parse
+from posviz.configs.writers import TITLES
 from posviz.ui.context_extension.address import model_of
 from posviz.ui.context_extension.view import View
-
-RUNTIMES = {
-    "transformers": "transformers",
-    "transformers_v4": "transformers 4",
-    "vllm": "vLLM",
-    "sglang": "SGLang",
-    "llama_cpp": "llama.cpp",
-}
 
 
 def texts(view: View) -> list[dict[str, Any]]:
     """Settings for every runtime for every method, then the Python call."""
     blocks = []
     for slot, spec in view.specs().items():
-        for runtime in RUNTIMES:
+        for runtime in TITLES:
             blocks.append(
                 {
                     "id": f"{slot}.{runtime}",
@@ -59,9 +52,9 @@ def _exported(
     try:
         settings = configs.export(tuned, runtime, target_length=target_length)
     except (configs.ExportError, configs.ConfigError) as refusal:
-        return {"title": RUNTIMES[runtime], "text": "", "notes": [str(refusal)], "language": "text"}
+        return {"title": TITLES[runtime], "text": "", "notes": [str(refusal)], "language": "text"}
     return {
-        "title": RUNTIMES[runtime],
+        "title": TITLES[runtime],
         "text": settings.text,
         "notes": list(settings.notes),
         "language": "json",

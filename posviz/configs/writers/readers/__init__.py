@@ -1,0 +1,1 @@
+"""One reader per runtime: what an export means to the runtime that it was written for."""
