@@ -6,6 +6,7 @@ same figure as plain dictionaries, its ``help``, ``limits`` and ``formula`` the 
 
 from posviz.figures import attention
 from posviz.figures.clock import clock
+from posviz.figures.cost_pad import Mark, cost_pad
 from posviz.figures.divisors import divisors
 from posviz.figures.family_tree import family_tree
 from posviz.figures.needle import needle
@@ -20,9 +21,11 @@ from posviz.figures.wavelengths import has_bands, wavelengths
 __all__ = [
     "FigureBuilder",
     "FigureSpec",
+    "Mark",
     "Series",
     "attention",
     "clock",
+    "cost_pad",
     "divisors",
     "family_tree",
     "has_bands",

@@ -45,6 +45,8 @@ class Panel:
     """Whether it takes the whole width of the board."""
     zooms: bool = False
     """Whether the page is told of a zoom into x and then gives finer points for it."""
+    pad: Mapping[str, Any] | None = None
+    """Which two values a point on the panel moves, where it has one that can be dragged."""
 
     @property
     def formula(self) -> str:
@@ -65,6 +67,7 @@ class Panel:
             "notes": list(self.notes),
             "zooms": self.zooms,
             "span": 2 if self.is_wide else 1,
+            **({} if self.pad is None else {"pad": dict(self.pad)}),
         }
 
 
@@ -96,8 +99,12 @@ def as_csv(panel: Panel) -> str:
     axes = [_axis_title(panel.figure.layout, name) for name in ("xaxis", "yaxis")]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    if "z" in panel.figure.data[0]:
-        _write_map(writer, panel.figure.data[0], axes)
+    maps = [trace for trace in panel.figure.data if "z" in trace]
+    for trace in maps:
+        if len(maps) > 1:
+            writer.writerow([trace["name"]])
+        _write_map(writer, trace, axes)
+    if maps:
         return out.getvalue()
     writer.writerow(["series", axes[0] or "x", axes[1] or "y"])
     for trace in panel.figure.data:

@@ -7,6 +7,7 @@ from typing import Any
 from posviz.catalog import get
 from posviz.encodings.rotary import RotaryEncoding
 from posviz.parameters import Declaration, number_text
+from posviz.ui.context_extension.pad import AXES, pad_axes
 from posviz.ui.context_extension.view import (
     CUSTOM,
     NO_PROFILES,
@@ -40,6 +41,7 @@ def groups(view: View) -> list[dict[str, Any]]:
     parts = [_aim(view, first)]
     parts += [part for slot in SLOTS for part in _slot(view, first, slot)]
     parts.append(_cursor(view))
+    parts += _pad(view)
     profiles = _profiles(view)
     return [*parts, profiles] if profiles else parts
 
@@ -187,6 +189,19 @@ def _cursor(view: View) -> dict[str, Any]:
         "note": "click a plot to move it",
         "items": [pair, distance, position, needle],
     }
+
+
+def _pad(view: View) -> list[dict[str, Any]]:
+    """The weight of the proposal, and which map to show where there are two."""
+    offered = pad_axes(view)
+    if not offered:
+        return []
+    items = [control(READING["weight"], default=READING["weight"].default, label="weight w")]
+    if len(offered) > 1:
+        help_text = READING["pad"].parameter.help
+        options = {axes: AXES[axes] for axes in offered}
+        items.insert(0, choice("pad", "map of", options, default="ramp", help=help_text))
+    return [{"title": "Two costs", "note": "drag the point on the map", "items": items}]
 
 
 def _profiles(view: View) -> dict[str, Any] | None:

@@ -14,6 +14,7 @@ from posviz import figures, measures
 from posviz.catalog import link, parse
 from posviz.encodings.rotary import RotaryEncoding
 from posviz.figures import Series
+from posviz.ui.context_extension.pad import Pad, cost_pad, pad_of
 from posviz.ui.context_extension.view import Profiles, View
 from posviz.ui.panel import Panel, read_at, text
 
@@ -45,6 +46,7 @@ class Scene:
     position: int
     needle: float
     profiles: Profiles | None
+    pad: Pad | None
 
     @property
     def lead(self) -> int:
@@ -66,7 +68,7 @@ class Scene:
 
 def named(panel: Panel, at: Scene) -> Panel:
     """The panel with the method that its formula speaks of, where that is not plain."""
-    own = panel.id in ("profiles", "score_map")
+    own = panel.id in ("profiles", "score_map", "cost_pad")
     return panel if own or len(at.methods) <= 2 else replace(panel, lead=at.methods[at.lead].label)
 
 
@@ -86,6 +88,7 @@ def scene(view: View) -> Scene:
         position=view.values["position"],
         needle=view.values["needle"],
         profiles=view.profiles(),
+        pad=pad_of(view),
     )
 
 
@@ -306,6 +309,11 @@ def profile_difference(at: Scene) -> Panel:
     return Panel("profiles", figures.profile_difference, "pair", figure, slots, notes)
 
 
+def two_costs(at: Scene) -> Panel:
+    assert at.pad is not None
+    return cost_pad(at.pad)
+
+
 def board_panels(at: Scene) -> dict[str, tuple[str, Callable[[Scene], Panel]]]:
     """Panel id to the key of its inputs and the function that computes it.
 
@@ -324,6 +332,8 @@ def board_panels(at: Scene) -> dict[str, tuple[str, Callable[[Scene], Panel]]]:
         "score_map": (_key(links[at.lead : at.lead + 1], lengths), score_map),
         "clock": (_key(links, lengths, [str(at.pair), str(at.position)]), clock),
     }
+    if at.pad is not None:
+        panels["cost_pad"] = (_key(at.pad.key), two_costs)
     if at.profiles is not None:
         (name_a, spec_a), (name_b, spec_b) = at.profiles.first, at.profiles.second
         pair = [name_a, link(spec_a), name_b, link(spec_b)]

@@ -52,6 +52,9 @@ export function edges(middles) {
   return [middles[0] - half, middles[last] + half];
 }
 
+// The middles as their axis counts them: on a log axis cells are even in their logarithms.
+const along = (axis, middles) => (axis.type === 'log' ? Array.from(middles, Math.log10) : middles);
+
 const axesOf = (full, trace) => ['x', 'y'].map((letter) => full?.[`${letter}axis${(trace[`${letter}axis`] || letter).slice(1)}`]);
 
 export class HeatMap {
@@ -96,8 +99,8 @@ export class HeatMap {
     if (!this.painted) return;
     const { trace } = this.painted, [x, y] = axesOf(full, trace);
     if (!x?._length || !y?._length) return;
-    const [left, right] = edges(trace.x).map((v) => ((v - x.range[0]) / (x.range[1] - x.range[0])) * x._length);
-    const [first, last] = edges(trace.y).map((v) => (1 - (v - y.range[0]) / (y.range[1] - y.range[0])) * y._length);
+    const [left, right] = edges(along(x, trace.x)).map((v) => ((v - x.range[0]) / (x.range[1] - x.range[0])) * x._length);
+    const [first, last] = edges(along(y, trace.y)).map((v) => (1 - (v - y.range[0]) / (y.range[1] - y.range[0])) * y._length);
     const width = Math.abs(right - left), height = Math.abs(last - first);
     this.root.style.cssText = `left:${x._offset}px;top:${y._offset}px;width:${x._length}px;height:${y._length}px`;
     this.canvas.style.cssText = `left:${Math.min(left, right)}px;top:${Math.min(first, last)}px;width:${width}px;height:${height}px;`
@@ -115,17 +118,27 @@ export class HeatMap {
     const box = this.root.getBoundingClientRect();
     const px = (event.clientX - box.left) / x._length, py = (event.clientY - box.top) / y._length;
     if (px < 0 || px > 1 || py < 0 || py > 1) return '';
-    const column = cellAt(trace.x, x.range[0] + px * (x.range[1] - x.range[0]));
-    const row = cellAt(trace.y, y.range[1] + py * (y.range[0] - y.range[1]));
+    const column = cellAt(along(x, trace.x), x.range[0] + px * (x.range[1] - x.range[0]));
+    const row = cellAt(along(y, trace.y), y.range[1] + py * (y.range[0] - y.range[1]));
     if (row < 0 || column < 0) return '';
     return `${axisName(y, 'y')} ${whole(trace.y[row])}, ${axisName(x, 'x')} ${whole(trace.x[column])}, ${nameOf(trace)} ${value(trace, cells[row * trace.z.columns + column])}`;
+  }
+
+  // Whether one of the cells whose middles lie around these numbers of the axes has no value. A rule
+  // between the two numbers that holds at all four middles holds between them.
+  isBlank(across, up, full) {
+    if (!this.painted) return false;
+    const { trace, cells } = this.painted, [x, y] = axesOf(full, trace);
+    const columns = around(along(x, trace.x), along(x, [across])[0]), rows = around(along(y, trace.y), along(y, [up])[0]);
+    return rows.some((row) => columns.some((column) => !cells[row * trace.z.columns + column]));
   }
 
   // The map for a picture file: an image on the axes, and a colour bar from a marker that nobody sees.
   export(figure, full, dark, index) {
     if (!this.painted) return;
     const { canvas, painted: { trace } } = this, [x, y] = axesOf(full, trace);
-    const [across, down] = [trace.x, trace.y].map(edges);
+    const [across, down] = [along(x, trace.x), along(y, trace.y)].map(edges);
+    const data = (axis, value) => (axis.type === 'log' ? 10 ** value : value);
     const flip = [across[1] > across[0] !== x.range[1] > x.range[0], down[1] > down[0] === y.range[1] > y.range[0]];
     const factor = Math.max(1, Math.ceil(EXPORT_PIXELS / Math.max(canvas.width, canvas.height)));
     const big = el('canvas', { width: canvas.width * factor, height: canvas.height * factor }), context = big.getContext('2d');
@@ -138,7 +151,7 @@ export class HeatMap {
       x: flip[0] ? across[1] : across[0], y: flip[1] ? down[1] : down[0], xanchor: 'left', yanchor: 'top',
       sizex: Math.abs(across[1] - across[0]), sizey: Math.abs(down[1] - down[0]),
     }];
-    Object.assign(figure.data[index], { x: [across[0]], y: [down[0]], marker: { opacity: 0, color: [trace.zmin], cmin: trace.zmin, cmax: trace.zmax,
+    Object.assign(figure.data[index], { x: [data(x, across[0])], y: [data(y, down[0])], marker: { opacity: 0, color: [trace.zmin], cmin: trace.zmin, cmax: trace.zmax,
       colorscale: colours(trace, dark), showscale: true, colorbar: resolve({ thickness: 12, ...trace.colorbar }, dark) } });
     figure.layout.margin = { ...figure.layout.margin, r: 90 };
   }
@@ -159,6 +172,12 @@ function value({ zmin, zmax }, byte) {
 function cellAt(middles, value) {
   const [from, to] = edges(middles), at = Math.floor(((value - from) / (to - from)) * middles.length);
   return at >= 0 && at < middles.length ? at : -1;
+}
+
+// The two cells between whose middles a value lies; beyond the ends the last one twice.
+function around(middles, value) {
+  const last = middles.length - 1, at = last ? ((value - middles[0]) / (middles[last] - middles[0])) * last : 0;
+  return [Math.floor, Math.ceil].map((whole) => Math.min(last, Math.max(0, whole(at))));
 }
 
 // Cells are often wider than one: their middle is told without a fraction that means nothing.

@@ -6,6 +6,7 @@ import { axisOf, draft, scale, xs } from './draft.js';
 import { Formula } from './formula.js';
 import { HeatMap, colourBar, edges, mapOf, mapsOf, withoutMap } from './heat.js';
 import { shown } from './numbers.js';
+import { Pad } from './pad.js';
 import { resolve, themedLayout } from './theme.js';
 
 // A picture is drawn outside the page, where the page's own fonts are not at hand.
@@ -30,7 +31,7 @@ export class Panel {
     this.help = el('p');
     this.limits = el('p');
     this.more = el('details', { class: 'pv-more' }, el('summary', { text: 'How to read this · what it does not show' }), this.help, this.limits);
-    this.zoomButton = this.button('Zoom', 'Drag on the plot to zoom; press again to move the cursor', () => this.setZooming(!this.zooming));
+    this.zoomButton = this.button('Zoom', 'Drag on the plot to zoom; press again to move the cursor or the point', () => this.setZooming(!this.zooming));
     this.zoomButton.setAttribute('aria-pressed', 'false');
     this.resetButton = this.button('Reset zoom', 'Show the whole range again', () => this.resetZoom());
     this.resetButton.hidden = true;
@@ -69,11 +70,23 @@ export class Panel {
     const height = `${sent.figure?.layout?.height || 280}px`;
     if (this.stage.style.height !== height) this.stage.style.height = height;
     this.hit.hidden = !sent.cursor;
-    this.zoomButton.hidden = !sent.cursor;
+    this.zoomButton.hidden = !sent.cursor && !sent.pad;
     this.describeCursor();
+    this.takePad(sent.pad);
     this.legendRows();
     this.showMap();
     this.stale = true;
+  }
+
+  // A point that moves two values, where the panel has one.
+  takePad(sent) {
+    if (sent && !this.pad) {
+      this.pad = new Pad(this);
+      this.stage.append(this.pad.handle);
+      this.map.root.classList.add('pv-hatched');
+      this.stage.after(this.pad.tools);
+    }
+    this.pad?.update(sent);
   }
 
   showMap() {
@@ -113,6 +126,7 @@ export class Panel {
 
   // The draft: true when the picture is complete without Plotly.
   sketch() {
+    this.pad?.moveTrace();
     if (!this.drawn) return;
     let complete = false;
     try {
@@ -126,7 +140,7 @@ export class Panel {
 
   figure() {
     const { theme, epoch } = this.board, sent = this.sent.figure || { data: [], layout: {} };
-    const layout = themedLayout(sent.layout, theme, { uirevision: epoch, datarevision: ++this.rev, dragmode: this.sent.cursor && !this.zooming ? false : 'zoom' });
+    const layout = themedLayout(sent.layout, theme, { uirevision: epoch, datarevision: ++this.rev, dragmode: (this.sent.cursor || this.sent.pad) && !this.zooming ? false : 'zoom' });
     if (this.sent.cursor) layout.hovermode = false;
     layout.height = this.stage.clientHeight;
     if (mapsOf(sent.data).length > 1) throw new Error('a panel can show one map');
@@ -177,6 +191,7 @@ export class Panel {
     const size = this.plot._fullLayout?._size;
     if (!size) return;
     this.map.place(this.plot._fullLayout);
+    this.pad?.place();
     const box = `left:${size.l}px;top:${size.t}px;width:${size.w}px;height:${size.h}px`;
     if (this.box !== box) { this.box = box; this.hit.style.cssText = box; this.overlay.style.cssText = box; this.hit.hidden = !this.sent.cursor; }
     this.hit.classList.toggle('pv-through', this.zooming);
@@ -316,6 +331,7 @@ export class Panel {
   showCursor() {
     const axis = this.sent.cursor, x = axis ? this.board.cursor(axis) : null;
     this.formula.fill(this.board.cursors());
+    this.pad?.place();
     const stops = axis ? this.stops() : [];
     if (stops.length) for (const [name, value] of Object.entries({ min: stops[0], max: stops[stops.length - 1], now: x ?? stops[0] })) this.hit.setAttribute(`aria-value${name}`, value);
     if (typeof x !== 'number') { this.overlay.replaceChildren(); this.rows?.forEach((row) => setText(row.value, '')); return; }
@@ -380,8 +396,8 @@ function closest(boxes, px, py) {
 function mapLayout(layout, trace) {
   for (const letter of ['x', 'y']) {
     const name = axisName(trace[`${letter}axis`] || letter), axis = layout[name] || {};
-    if (axis.type && axis.type !== 'linear') throw new Error('a map needs linear axes');
-    layout[name] = { ...axis, type: 'linear', range: axis.range || edges(trace[letter]), showgrid: false, zeroline: false };
+    if (axis.type && axis.type !== 'linear' && !(axis.type === 'log' && axis.range)) throw new Error('a map needs linear axes, or log axes with their range');
+    layout[name] = { ...axis, type: axis.type || 'linear', range: axis.range || edges(trace[letter]), showgrid: false, zeroline: false };
   }
 }
 
