@@ -28,6 +28,7 @@ from posviz.measures.contexts import (
     half_life,
     weight_profile,
 )
+from posviz.measures.cost_pad import CostPad, PointCosts, cost_pad
 from posviz.measures.decay import (
     ScoreDecay,
     ShortRangeCost,
@@ -37,6 +38,7 @@ from posviz.measures.decay import (
 )
 from posviz.measures.distinct_positions import DistinctPositions, distinct_positions
 from posviz.measures.equality import relation
+from posviz.measures.first_difference import first_difference
 from posviz.measures.granularity import (
     adjacent_similarity,
     limit_granularity,
@@ -54,6 +56,8 @@ from posviz.measures.interpolation_bounds import (
 from posviz.measures.likeness import Relation
 from posviz.measures.logit_factors import Temperature, logit_gain, temperature
 from posviz.measures.needle import Needle, needle_weight
+from posviz.measures.pad_costs import pareto_front
+from posviz.measures.pad_proposal import Proposal, propose
 from posviz.measures.pairs import BANDS, Spectrum, spectrum
 from posviz.measures.precision import PrecisionLens, precision_lens
 from posviz.measures.profiles import ProfileDifference, profile_difference
@@ -126,17 +130,20 @@ __all__ = [
     "Clock",
     "Content",
     "ContextCurves",
+    "CostPad",
     "DistinctPositions",
     "Features",
     "FittedScores",
     "HeadProfiles",
     "IndependentScores",
     "Needle",
+    "PointCosts",
     "PowerSpectrum",
     "PrecisionLens",
     "PrincipalPlane",
     "ProfileDifference",
     "Property",
+    "Proposal",
     "ReceptiveField",
     "Relation",
     "ResolutionCurve",
@@ -163,6 +170,7 @@ __all__ = [
     "correlated_pair",
     "cos_mean",
     "cos_mean_at",
+    "cost_pad",
     "covering_base",
     "critical_dimension",
     "decay_bound",
@@ -172,6 +180,7 @@ __all__ = [
     "equal_scores",
     "extrapolation_bound",
     "features",
+    "first_difference",
     "first_negative",
     "fitted_lower_bound",
     "fitted_scores",
@@ -192,6 +201,7 @@ __all__ = [
     "longest_row",
     "needle_weight",
     "neighbour_granularity",
+    "pareto_front",
     "position_logits",
     "power_spectrum",
     "precision_lens",
@@ -199,6 +209,7 @@ __all__ = [
     "printed_interpolation_bound",
     "profile_difference",
     "properties",
+    "propose",
     "receptive_field",
     "relation",
     "resolution_curve",

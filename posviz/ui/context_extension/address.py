@@ -11,6 +11,7 @@ import binascii
 import json
 import zlib
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from posviz import configs
@@ -37,6 +38,8 @@ DEFAULT_PRESET = "yarn-llama-2-7b-64k"
 LARGEST_PACKED = 12_000
 """Characters of a packed configuration; browsers and proxies cut longer addresses."""
 LARGEST_UNPACKED = 1_000_000
+SECOND = ("b_model", "b_config")
+"""Where the second configuration stands in an address."""
 
 
 def pack(config: Mapping[str, Any]) -> str:
@@ -103,11 +106,11 @@ def model_of(source: str) -> Model:
 def read_address(parameters: Mapping[str, str]) -> tuple[View, list[str]]:
     """The view that an address stands for, and a sentence for all that was not usable in it."""
     problems: list[str] = []
-    view = _model_view(parameters, problems)
+    view = replace(_model_view(parameters, problems), compared=_compared(parameters, problems))
     settings = {
         name: value
         for name, value in parameters.items()
-        if name not in ("model", "config", "layer")
+        if name not in ("model", "config", "layer", *SECOND)
     }
     problems += [
         f"From the address: this page knows no setting {shortened(name)}, so it was not used."
@@ -170,6 +173,26 @@ def _model_view(parameters: Mapping[str, str], problems: list[str]) -> View:
         return first_view(source, model_of(source))
 
 
+def _compared(parameters: Mapping[str, str], problems: list[str]) -> str:
+    """The source of the second configuration; empty where there is none that can be read."""
+    name = next((name for name in reversed(SECOND) if name in parameters), "")
+    if not name:
+        return ""
+    source = f"{name.removeprefix('b_')}={parameters[name]}"
+    try:
+        model_of(source)
+    except ConfigError as error:
+        problems.append(f"From the address: {error} There is no second configuration now.")
+        return ""
+    return source
+
+
+def has_room(view: View) -> bool:
+    """Whether an address can hold the second configuration beside the first."""
+    packed = [one for one in (view.source, view.compared) if one.startswith("config=")]
+    return sum(map(len, packed)) <= LARGEST_PACKED + len("config=")
+
+
 def write_address(view: View) -> dict[str, str]:
     """The parameters that restore a view exactly."""
     kind, _, name = view.source.partition("=")
@@ -199,4 +222,7 @@ def write_address(view: View) -> dict[str, str]:
     for name in NO_PROFILES:
         if view.values[name]:
             parameters[name] = view.values[name]
+    if view.compared and has_room(view):
+        kind, _, name = view.compared.partition("=")
+        parameters[f"b_{kind}"] = name
     return parameters

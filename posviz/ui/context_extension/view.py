@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt
@@ -91,6 +91,22 @@ class Reading(BaseModel):
             step=0.01,
         ),
     ] = 0.9
+    pad: Annotated[
+        Literal["ramp", "base_and_factor"],
+        Parameter(help="Which two parameters the map of two costs moves."),
+    ] = "ramp"
+    weight: Annotated[
+        float,
+        Ge(0),
+        Le(1),
+        Parameter(
+            help="What the change at short range counts in the proposal; the unseen arc counts the "
+            "rest, 1 - w.",
+            symbol="w",
+            slider=(0, 1),
+            step=0.01,
+        ),
+    ] = 0.5
 
 
 SHARED_DECLARATIONS = {
@@ -148,6 +164,8 @@ class View:
     model: Model
     layer_type: str
     values: Mapping[str, Any]
+    compared: str = ""
+    """Where the second configuration came from, in the same form; empty where there is none."""
 
     @property
     def methods(self) -> dict[str, str]:
