@@ -1,7 +1,11 @@
 """A model's configuration in, with the origin of every number; settings for each runtime out."""
 
+from posviz.configs.checks import CODES, Diagnosis, Report, applied, check
+from posviz.configs.comparison import Comparison, compare
+from posviz.configs.comparison_layers import LayerComparison
+from posviz.configs.comparison_rows import ComparedNumber
 from posviz.configs.errors import ConfigError, ExportError
-from posviz.configs.messages import CODES, Message, Resolved, Severity
+from posviz.configs.messages import Message, Resolved, Severity
 from posviz.configs.model import Layer, Model
 from posviz.configs.presets import Preset, presets
 from posviz.configs.reader import read
@@ -10,15 +14,23 @@ from posviz.configs.writers import RUNTIMES, Settings, export, read_export
 __all__ = [
     "CODES",
     "RUNTIMES",
+    "ComparedNumber",
+    "Comparison",
     "ConfigError",
+    "Diagnosis",
     "ExportError",
     "Layer",
+    "LayerComparison",
     "Message",
     "Model",
     "Preset",
+    "Report",
     "Resolved",
     "Settings",
     "Severity",
+    "applied",
+    "check",
+    "compare",
     "export",
     "presets",
     "read",

@@ -9,13 +9,25 @@ from posviz.configs.numbers import number, shown
 from posviz.configs.rope_dicts import RopeDict
 from posviz.configs.section import Found
 
+_LARGEST = 1e15
+"""What the encodings take; far beyond the base of any model."""
+
+_FIXED_BASE = ("esm", "baichuan")
+"""Classes outside the table whose own code has the library's base and no key for it."""
+
 
 def base_of(rope: RopeDict, context: Context, findings: Findings) -> float | None:
     assert rope.section is not None
     inside = rope.section.find("rope_theta")
     outside = context.section.find(*rope.base_keys)
     _report_unread_base(rope, context, findings)
-    if inside and outside and inside.value != outside.value and not rope.per_layer:
+    if (
+        inside
+        and outside
+        and inside.value is not None
+        and inside.value != outside.value
+        and not rope.per_layer
+    ):
         findings.warn(
             "PV146",
             f"{inside.key} is {shown(inside.value)} and {outside.key} is {shown(outside.value)}; "
@@ -28,6 +40,10 @@ def base_of(rope: RopeDict, context: Context, findings: Findings) -> float | Non
         found = _default_base(context.facts, findings)
     value = number(found, findings)
     if value is None:
+        return None
+    if not 1 < value <= _LARGEST:
+        allowed = f"a number above 1 and at most {_LARGEST:g}"
+        findings.error("PV114", f"{found.key} must be {allowed}; got {shown(value)}.", found.key)
         return None
     findings.row("base", float(value), found.key)
     return float(value)
@@ -47,7 +63,7 @@ def _report_unread_base(rope: RopeDict, context: Context, findings: Findings) ->
 
 
 def _default_base(facts: ModelClass, findings: Findings) -> Found:
-    if facts.known:
+    if facts.known or facts.name in _FIXED_BASE:
         return Found(facts.base, facts.origin)
     name = f"the model class {facts.name} is unknown" if facts.name else "there is no model_type"
     findings.warn(

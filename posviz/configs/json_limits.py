@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,10 @@ MAX_DEPTH = 50
 MAX_NODES = 300_000
 """More values than a text of :data:`MAX_BYTES` could hold in practice; bounds mappings too."""
 MAX_INTEGER = 1 << 63
+
+# A text that is not closed ends where the file does, so that one pass is enough whatever comes.
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
+_BRACKET = re.compile(r"[\[{]|[\]}]")
 
 
 def load(config: Mapping[str, Any] | str | bytes | Path, findings: Findings) -> dict[str, Any]:
@@ -84,10 +89,9 @@ def _parsed(text: str, findings: Findings) -> Any:
             result[key] = value
         return result
 
+    _check_depth(text)
     try:
         return json.loads(text, object_pairs_hook=keep_last)
-    except RecursionError:
-        raise ConfigError(_too_deep()) from None
     except json.JSONDecodeError as error:
         raise ConfigError(
             f"This is not JSON: {error.msg} at line {error.lineno}, column {error.colno}."
@@ -95,6 +99,15 @@ def _parsed(text: str, findings: Findings) -> Any:
     except ValueError:
         # Python refuses whole numbers of more than some thousand digits.
         raise ConfigError("The configuration holds a number that is far too large.") from None
+
+
+def _check_depth(text: str) -> None:
+    """Before anything is parsed: the brackets outside of texts, counted."""
+    depth = 0
+    for bracket in _BRACKET.finditer(_STRING.sub("", text)):
+        depth += 1 if bracket.group() in "[{" else -1
+        if depth > MAX_DEPTH:
+            raise ConfigError(_too_deep())
 
 
 def _plain_object(data: Mapping[Any, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ Severity = Literal["info", "warn", "error"]
 CODES: Mapping[str, str] = {
     # Which rope type is meant.
     "PV101": "The rope type is unknown; the known ones are listed.",
-    "PV102": "The rope type is null; transformers takes that as default.",
+    "PV102": "The rope type is null, which is read as default here.",
     "PV103": "rope_type and type stand side by side and differ; rope_type counts.",
     "PV104": "A legacy or vendor spelling of a rope type, and what it stands for.",
     "PV105": "rope_scaling and rope_parameters both hold something; rope_scaling counts, whole.",
@@ -33,7 +33,7 @@ CODES: Mapping[str, str] = {
     "PV123": "original_max_position_embeddings is given to a type that does not read it.",
     "PV124": "A length-dependent method: which limit holds depends on the engine.",
     "PV125": "The original window is not smaller than max_position_embeddings.",
-    "PV130": "max_position_embeddings is not a positive whole number.",
+    "PV130": "max_position_embeddings is not a positive whole number of usual size.",
     "PV131": "max_position_embeddings is missing where it is needed.",
     # The rotary dimension.
     "PV140": "partial_rotary_factor is given, but this model class rotates whole heads.",
@@ -58,6 +58,7 @@ CODES: Mapping[str, str] = {
     "PV172": "The configuration asks for log-n scaling of the queries, per position.",
     "PV173": "The configuration switches a length-dependent base on at run time.",
     "PV174": "Only some of the layers rotate.",
+    "PV175": "The configuration switches positions off: no layer rotates.",
     "PV190": "A key stands twice in the file with two values; the last one counts.",
 }
 """Every message code and what it is about; the sentence itself carries the numbers."""

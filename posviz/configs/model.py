@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from posviz.configs.errors import ConfigError
+from posviz.configs.gguf.mapping import GgufConfig
 from posviz.configs.messages import Message, Resolved
 from posviz.encodings.base import Encoding
 from posviz.parameters import ParameterError, closest
@@ -44,6 +45,7 @@ class Model:
     unrotated_layers : layers, from 0, that carry no rotation at all.
     config : the configuration as it was read.
     text_path : where the text model's section stands in it; empty for the top level.
+    gguf : what was read of the GGUF file that the configuration came from; None for JSON.
     """
 
     layers: tuple[Layer, ...]
@@ -56,6 +58,7 @@ class Model:
     unrotated_layers: tuple[int, ...] = ()
     config: Mapping[str, Any] = field(default_factory=dict)
     text_path: str = ""
+    gguf: GgufConfig | None = None
 
     @property
     def layer_types(self) -> tuple[str, ...]:
@@ -91,7 +94,8 @@ class Model:
         return (full or rotating or list(self.layers))[0]
 
     def _no_rotation(self) -> str:
-        texts = [message.text for message in self.messages if message.code in ("PV170", "PV171")]
+        codes = ("PV170", "PV171", "PV175")
+        texts = [message.text for message in self.messages if message.code in codes]
         return " ".join(["This model does not rotate queries and keys.", *texts])
 
     def spec(self, layer_type: str | None = None) -> Encoding:

@@ -52,7 +52,22 @@ def shown(value: Any) -> str:
     """A value as a person would write it in the file."""
     if value is None or isinstance(value, bool):
         return json.dumps(value)
+    if isinstance(value, list | dict):
+        text = json.dumps(value, ensure_ascii=False)
+        return text if len(text) <= 60 else text[:60] + "…"
     return number_text(value) if is_finite_number(value) else f"{value!r:.60}"
+
+
+_MOST_LISTED = 6
+
+
+def value_text(value: Any) -> str:
+    """A resolved value for a table; of a long list the ends."""
+    if isinstance(value, list | tuple) and len(value) > _MOST_LISTED:
+        return f"{len(value)} values, {value_text(value[0])} … {value_text(value[-1])}"
+    if isinstance(value, list | tuple):
+        return ", ".join(value_text(part) for part in value)
+    return value if isinstance(value, str) else shown(value)
 
 
 def _hint(value: Any) -> str:

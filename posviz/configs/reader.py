@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,13 @@ from posviz.configs.context import Context
 from posviz.configs.errors import ConfigError
 from posviz.configs.families import family_of
 from posviz.configs.findings import Findings
+from posviz.configs.gguf import is_gguf, read_gguf
 from posviz.configs.json_limits import load
 from posviz.configs.layer_spec import layer_spec
 from posviz.configs.layers import LayerPlan, layer_plan
 from posviz.configs.model import FULL, Layer, Model
 from posviz.configs.model_classes import ModelClass, model_class
-from posviz.configs.other_positions import describe_other_positions
+from posviz.configs.other_positions import describe_other_positions, gives_positions_otherwise
 from posviz.configs.rope_dicts import RopeDict, rope_dicts
 from posviz.configs.section import Section, text_section
 from posviz.configs.windows import read_window
@@ -34,11 +36,15 @@ _ROTARY_KEYS = (
     "global_rope_theta",
     "local_rope_theta",
 )
+_ROTARY_TYPES = ("baichuan",)
+"""Model types outside transformers that rotate without a key that says so."""
 _ROTARY_KINDS = ("rotary", "rope", "rotary_embedding")
 
 
 def read(config: Mapping[str, Any] | str | bytes | Path) -> Model:
-    """Read a configuration: a mapping, JSON text, bytes, or the path of a file.
+    """Read a configuration: a mapping, JSON text, bytes, or the path of a file, JSON or GGUF.
+
+    Of a GGUF file the header is read, never the weights.
 
     Returns
     -------
@@ -56,11 +62,22 @@ def read(config: Mapping[str, Any] | str | bytes | Path) -> Model:
     >>> configs.read(text).spec().rotary_dim
     128
     """
+    file = read_gguf(config) if isinstance(config, Path | bytes) and is_gguf(config) else None
+    if file is None:
+        return _model(config)
+    model = _model(file.config)
+    rows = tuple(
+        replace(row, origin=file.names.get(row.origin, row.origin)) for row in model.resolved
+    )
+    return replace(model, resolved=rows, gguf=file)
+
+
+def _model(config: Mapping[str, Any] | str | bytes | Path) -> Model:
     findings = Findings()
     data = load(config, findings)
     section, model_type = text_section(data)
     facts = model_class(model_type)
-    if not _is_rotary(section, facts):
+    if not _is_rotary(section, model_type, facts):
         return _without_rotation(data, section, model_type, findings)
     window = read_window(section, facts, findings)
     plan = layer_plan(section, facts, findings)
@@ -83,12 +100,13 @@ def read(config: Mapping[str, Any] | str | bytes | Path) -> Model:
     )
 
 
-def _is_rotary(section: Section, facts: ModelClass) -> bool:
-    if section.data.get("alibi") is True:
+def _is_rotary(section: Section, model_type: str, facts: ModelClass) -> bool:
+    if gives_positions_otherwise(section, model_type, rotary_class=facts.known):
         return False
     if section.data.get("position_embedding_type") in _ROTARY_KINDS:
         return True
-    return facts.known or any(key in section for key in _ROTARY_KEYS)
+    named = facts.known or model_type in _ROTARY_TYPES
+    return named or any(key in section for key in _ROTARY_KEYS)
 
 
 def _without_rotation(

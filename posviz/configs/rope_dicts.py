@@ -13,10 +13,12 @@ from typing import Any
 
 from posviz.configs.findings import Findings
 from posviz.configs.model_classes import ModelClass
+from posviz.configs.numbers import shown
 from posviz.configs.section import Found, Section
 
 FULL, SLIDING = "full_attention", "sliding_attention"
 _LABEL_ENDINGS = ("_attention",)
+_NEVER_LABELS = ("rope_scaling", "rope_parameters", "rope_type", "type")
 _DUAL_BASES: tuple[tuple[str, str], ...] = (
     # key of the base of the full layers, key of the base of the sliding layers
     ("rope_theta", "rope_local_base_freq"),
@@ -80,7 +82,7 @@ def _object(section: Section, name: str, findings: Findings) -> Section | None:
         return None
     if not isinstance(found.value, Mapping):
         findings.error(
-            "PV107", f"{found.key} must be an object or null; got {found.value!r:.60}.", found.key
+            "PV107", f"{found.key} must be an object or null; got {shown(found.value)}.", found.key
         )
         return None
     return Section(found.value, found.key)
@@ -90,7 +92,11 @@ def _labels(data: Mapping[str, Any], section: Section) -> tuple[str, ...]:
     """Layer types under which dicts stand; none for a flat dict."""
     declared = section.data.get("layer_types")
     names = _texts(declared)
-    nested = [name for name, value in data.items() if isinstance(value, Mapping)]
+    nested = [
+        name
+        for name, value in data.items()
+        if isinstance(value, Mapping) and _is_label(name, names, data)
+    ]
     null = [
         name
         for name, value in data.items()
@@ -99,6 +105,14 @@ def _labels(data: Mapping[str, Any], section: Section) -> tuple[str, ...]:
     if not nested and not null:
         return ()
     return tuple(name for name in data if name in nested or name in null)
+
+
+def _is_label(name: str, declared: set[str], data: Mapping[str, Any]) -> bool:
+    """Whether a dict inside the dict is that of a layer type, and not just one key too many."""
+    if name in declared or name.endswith(_LABEL_ENDINGS):
+        return True
+    flat = any(isinstance(data.get(key), str) for key in ("rope_type", "type"))
+    return not flat and name not in _NEVER_LABELS
 
 
 def _texts(value: Any) -> set[str]:

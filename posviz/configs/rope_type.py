@@ -10,13 +10,16 @@ from typing import Any
 from posviz.catalog import catalog
 from posviz.configs.findings import Findings
 from posviz.configs.model_classes import ModelClass
+from posviz.configs.numbers import shown
 from posviz.configs.rope_dicts import RopeDict
 from posviz.configs.section import Found
 from posviz.encodings.base import Encoding
 from posviz.parameters import closest
 
-_LONGROPE_CLASSES = ("phi3", "phi4_multimodal")
+LONGROPE_CLASSES = ("phi3", "phi4_multimodal")
 """Classes whose "su" and "yarn" mean longrope in transformers."""
+MROPE_CLASSES = ("qwen2_vl_text", "qwen2_5_vl_text")
+"""Classes that take "mrope" for default; the others with M-RoPE know only default."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ def resolve_rope_type(rope: RopeDict, facts: ModelClass, findings: Findings) -> 
     """The rope type of one dict, or None after an error message."""
     found = _written(rope, findings)
     if not isinstance(found.value, str):
-        findings.error("PV101", f"{found.key} must be a name; got {found.value!r:.40}.", found.key)
+        findings.error("PV101", f"{found.key} must be a name; got {shown(found.value)}.", found.key)
         return None
     name, values = _resolved(found, rope, facts, findings)
     encoding = encoding_for(name)
@@ -61,10 +64,10 @@ def resolve_rope_type(rope: RopeDict, facts: ModelClass, findings: Findings) -> 
 def _written(rope: RopeDict, findings: Findings) -> Found:
     assert rope.section is not None
     new, old = rope.section.find("rope_type"), rope.section.find("type")
-    if new and old and new.value != old.value and None not in (new.value, old.value):
+    if new and old and not _agree(new.value, old.value):
         findings.warn(
             "PV103",
-            f"{new.key} is {new.value!r:.40} and {old.key} is {old.value!r:.40}; transformers "
+            f"{new.key} is {shown(new.value)} and {old.key} is {shown(old.value)}; transformers "
             "takes rope_type silently, vLLM refuses the file.",
             new.key,
             old.key,
@@ -78,11 +81,17 @@ def _written(rope: RopeDict, findings: Findings) -> Found:
     return found
 
 
+def _agree(new: Any, old: Any) -> bool:
+    """Whether rope_type and type say the same; null says nothing, and vLLM knows two aliases."""
+    aliases = (("longrope", "su"), ("default", "mrope"))
+    return new == old or None in (new, old) or (new, old) in aliases
+
+
 def _resolved(
     found: Found, rope: RopeDict, facts: ModelClass, findings: Findings
 ) -> tuple[str, dict[str, Any]]:
     name = str(found.value)
-    if facts.name in _LONGROPE_CLASSES and name in ("su", "yarn"):
+    if facts.name in LONGROPE_CLASSES and name in ("su", "yarn"):
         _note_spelling(found, f"{name} means longrope in {facts.name}.", findings)
         return "longrope", {}
     if name == "su":
@@ -90,7 +99,7 @@ def _resolved(
             _warn_unusable(found, "longrope", "Phi-3", facts, findings)
         return "longrope", {}
     if name == "mrope":
-        if facts.known and "mrope_section" not in facts.rope_parameters and "vl" not in facts.name:
+        if facts.known and facts.name not in MROPE_CLASSES:
             _warn_unusable(found, "default", "M-RoPE", facts, findings)
         return "default", {}
     if name == "deepseek_yarn":
@@ -131,7 +140,7 @@ def _warn_unusable(
 def _report_unknown(found: Found, findings: Findings) -> None:
     known = known_rope_types()
     written = str(found.value)[:40]
-    hint = closest(written, known)
+    hint = closest(written.strip().casefold(), known)
     listed = f"known types: {', '.join(known)}"
     tail = listed if hint.startswith("known") else f"{hint}; {listed}"
     if written == "axial":

@@ -115,6 +115,8 @@ def _partial(
         if facts.partial_rotary_factor is not None:
             return Found(facts.partial_rotary_factor, facts.origin)
         return Found(1.0, "nothing says otherwise: the whole head rotates")
+    if found.value is None:
+        return None  # a count that is no count; its own message says so
     value = number(found, findings)
     if value is None:
         return None
@@ -144,6 +146,16 @@ def _given_partial(
     if count is None:
         return None
     dims = positive_whole(count, findings, "PV141")
+    if dims is not None and dims > head_dim:
+        findings.error(
+            "PV141",
+            f"{count.key} = {dims} is larger than head_dim = {head_dim}: a head has no more "
+            "dimensions that could rotate.",
+            count.key,
+            head_dim=head_dim,
+            rotary_dim=dims,
+        )
+        dims = None
     if dims is None:
         return Found(None, count.key)
     return Found(_share(dims, head_dim), f"{count.key} / head_dim = {dims} / {head_dim}")
@@ -151,6 +163,8 @@ def _given_partial(
 
 def _share(dims: int, head_dim: int) -> float:
     """The factor whose product with head_dim, rounded down, gives this count back."""
+    if not head_dim:
+        return 1.0  # hidden_size below the number of heads: an error of its own follows
     share = dims / head_dim
     return share if int(head_dim * share) == dims else math.nextafter(share, math.inf)
 

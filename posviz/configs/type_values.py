@@ -55,7 +55,7 @@ _NULL_MEANS_DEFAULT = (
     "short_mscale",
     "long_mscale",
 )
-_ALWAYS_READ = (
+ALWAYS_READ = (
     "rope_type",
     "type",
     "rope_theta",
@@ -167,7 +167,7 @@ def _read_truncate(
     found: Found, rope: RopeDict, findings: Findings, values: dict[str, Any]
 ) -> None:
     if rope.per_layer:
-        if found.value is not True:
+        if found.value is not True and rope.outer.data.get("truncate") is not found.value:
             findings.warn(
                 "PV160",
                 f"{found.key} has no effect: transformers reads truncate from the outer dict "
@@ -211,15 +211,10 @@ def _report_unread(
     rope: RopeDict, read: tuple[str, ...], rope_type: str, findings: Findings
 ) -> None:
     assert rope.section is not None
-    unread = [
-        key
-        for key in rope.section.data
-        if key not in read
-        and key not in _ALWAYS_READ
-        and not isinstance(rope.section.data[key], dict)
-    ]
+    unread = [key for key in rope.section.data if key not in read and key not in ALWAYS_READ]
     attn_factor = rope.section.given("attn_factor")
-    if attn_factor is not None and attn_factor.value != 1 and rope_type == "yarn":
+    scales = attn_factor is not None and attn_factor.value != 1 and "attn_factor" in unread
+    if attn_factor is not None and scales and rope_type == "yarn":
         unread.remove("attn_factor")
         findings.warn(
             "PV164",

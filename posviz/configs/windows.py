@@ -6,11 +6,15 @@ from typing import Any
 
 from posviz.configs.findings import Findings
 from posviz.configs.model_classes import ModelClass
-from posviz.configs.numbers import positive_whole, shown
+from posviz.configs.numbers import number, positive_whole, shown
 from posviz.configs.rope_dicts import RopeDict
 from posviz.configs.section import Found, Section
 
 _WINDOW_KEYS = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length")
+LONGEST_WINDOW = 1 << 40
+"""Tokens; what the encodings take, and far beyond any model."""
+_NAMED_OTHERWISE = ("codegen", "dbrx", "gptj", "recurrent_gemma")
+"""Classes without a field max_position_embeddings: they take a null there as any unknown key."""
 ORIGINAL = "original_max_position_embeddings"
 _READS_ORIGINAL = ("yarn", "longrope", "llama3")
 
@@ -18,6 +22,8 @@ _READS_ORIGINAL = ("yarn", "longrope", "llama3")
 def read_window(section: Section, facts: ModelClass, findings: Findings) -> Found | None:
     """max_position_embeddings, or None when it is missing or unusable (then with a message)."""
     found = section.given(*_WINDOW_KEYS)
+    if found is None and _is_null(section, facts, findings):
+        return None
     if found is None and facts.max_position_embeddings is not None:
         found = Found(facts.max_position_embeddings, f"max_position_embeddings, {facts.origin}")
     if found is None:
@@ -25,8 +31,32 @@ def read_window(section: Section, facts: ModelClass, findings: Findings) -> Foun
     value = positive_whole(found, findings, "PV130")
     if value is None:
         return None
+    if value > LONGEST_WINDOW:
+        findings.error(
+            "PV130",
+            f"{found.key} must be at most {LONGEST_WINDOW} (2^40); got {shown(found.value):.40}.",
+            found.key,
+        )
+        return None
     findings.row("max_position_embeddings", value, found.key)
     return Found(value, found.key)
+
+
+def _is_null(section: Section, facts: ModelClass, findings: Findings) -> bool:
+    """Whether the key is there and null, which is not the same as absent: no default holds then."""
+    found = section.find("max_position_embeddings")
+    if found is None or facts.name in _NAMED_OTHERWISE:
+        return False
+    if facts.known:
+        number(found, findings)
+    else:
+        findings.warn(
+            "PV111",
+            f"{found.key} is null, so no window is known; null is not absent, and transformers' "
+            "own classes refuse it. Give the number.",
+            found.key,
+        )
+    return True
 
 
 def original_window(
@@ -144,11 +174,31 @@ def check_windows(
         return
     if rope_type == "yarn" and factor is not None:
         _check_yarn(factor, original, window, findings)
-    if rope_type in ("llama3", "longrope") and original.value >= window.value:
+        _check_order(original, window, findings)
+    extends_at_all = values.get("short_factor") != values.get("long_factor")
+    if rope_type == "llama3" or (rope_type == "longrope" and extends_at_all):
+        _check_longer(rope_type, original, window, findings)
+
+
+def _check_longer(rope_type: str, original: Found, window: Found, findings: Findings) -> None:
+    if original.value >= window.value:
         findings.warn(
             "PV125",
             f"{original.key} = {original.value} is not smaller than {window.key} = {window.value}: "
             f"{rope_type} then extends nothing.",
+            original.key,
+            window.key,
+        )
+
+
+def _check_order(original: Found, window: Found, findings: Findings) -> None:
+    """Yarn may keep its trained window there, but not less."""
+    if original.value > window.value:
+        findings.warn(
+            "PV125",
+            f"{original.key} = {original.value} is larger than {window.key} = {window.value}: a "
+            "model was not trained beyond the window of its file; one of the two is wrong, or "
+            "they are exchanged.",
             original.key,
             window.key,
         )

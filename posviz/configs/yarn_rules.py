@@ -37,12 +37,17 @@ def yarn_extras(
 def _note_two_corrections(
     factor: float, mscale: float | None, over_all: float, findings: Findings
 ) -> None:
+    on_rotation = (
+        f"m(mscale {mscale:g})/m(mscale_all_dim {over_all:g})"
+        if mscale
+        else "m(1), as mscale is missing"
+    )
     in_softmax = (0.1 * over_all * math.log(factor) + 1) ** 2
     findings.info(
         "PV163",
-        "There are two separate corrections: cos and sin carry m(mscale "
-        f"{mscale})/m(mscale_all_dim {over_all:g}), and the softmax scale is multiplied by "
-        f"m(mscale_all_dim)² = {in_softmax:.9g}, in the attention layer.",
+        f"There are two separate corrections: cos and sin carry {on_rotation}, and the "
+        f"softmax scale is multiplied by m(mscale_all_dim)² = {in_softmax:.9g}, in the attention "
+        "layer.",
         "mscale",
         "mscale_all_dim",
         softmax_scale_multiplier=in_softmax,

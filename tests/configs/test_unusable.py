@@ -113,7 +113,7 @@ ERRORS = [
     ({"rope_scaling": {"mrope_section": [16, "24", 24]}}, "PV150", "list of whole numbers"),
     ({"rope_theta": None}, "PV111", "rope_theta is null"),
     ({"rope_theta": "1e6"}, "PV112", "write 1000000 without quotes"),
-    ({"rope_theta": 0.5}, "PV114", "base must be a number above 1"),
+    ({"rope_theta": 0.5}, "PV114", "rope_theta must be a number above 1"),
     ({"max_position_embeddings": -1}, "PV130", "positive integer; got -1."),
     ({"max_position_embeddings": 4096.5}, "PV112", "whole number; got 4096.5."),
     ({"max_position_embeddings": "4k"}, "PV112", "got the text '4k'"),

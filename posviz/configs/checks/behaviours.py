@@ -1,0 +1,149 @@
+"""What each runtime does with what the reader found; only where they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from posviz.configs.checks.places import Place
+from posviz.configs.messages import Message
+
+BEHAVIOURS: Mapping[str, Mapping[str, str]] = {
+    "PV101": {
+        "transformers": "warns on loading and stops with KeyError when the rotary module is built.",
+        "vllm": "refuses it as an unknown scaling type.",
+        "mlx": "refuses it as an unsupported type.",
+    },
+    "PV102": {
+        "transformers": "keeps the null and stops with KeyError when the rotary module is built.",
+        "mlx": "refuses it as an unsupported type.",
+    },
+    "PV103": {
+        "transformers": "takes rope_type and says nothing.",
+        "vllm": "refuses the file.",
+        "mlx": "takes type, the old key, first.",
+    },
+    "PV105": {
+        "transformers": "takes rope_scaling whole and nothing of rope_parameters.",
+        "transformers_v4": "knows rope_scaling only.",
+    },
+    "PV106": {"transformers": "reads the dicts of the layer types only."},
+    "PV107": {"transformers": "takes false, an empty list and null as no scaling; refuses text."},
+    "PV110": {
+        "transformers": "refuses the file with KeyError on loading.",
+        "vllm": "refuses the file with KeyError.",
+    },
+    "PV111": {"transformers": "stops with TypeError, since null is not absent."},
+    "PV112": {
+        "transformers": "loads text as a factor and stops with TypeError when it divides by it; "
+        "refuses text for a size on loading.",
+    },
+    "PV113": {
+        "transformers": "loads it with a warning and multiplies the frequencies instead of "
+        "dividing them.",
+        "llama_cpp": "takes the reciprocal under the name --rope-freq-scale.",
+    },
+    "PV115": {
+        "transformers": "reads 0 and null as the default.",
+        "vllm": "takes the value as it stands; a beta of 0 divides by zero.",
+        "mlx": "takes the value as it stands; a beta of 0 divides by zero.",
+    },
+    "PV116": {
+        "transformers": "does not round.",
+        "vllm": "does not round.",
+        "llama_cpp": "always rounds.",
+        "mlx": "always rounds.",
+    },
+    "PV117": {
+        "transformers": "takes max_position_embeddings / original.",
+        "vllm": "needs the number.",
+        "mlx": "needs the number.",
+    },
+    "PV120": {
+        "transformers": "falls back to max_position_embeddings.",
+        "vllm": "takes what transformers filled in; a dict given by --hf-overrides must have it.",
+        "mlx": "falls back to 4096 for yarn and 8192 for llama3, and refuses longrope without it.",
+        "llama_cpp": "needs it as --yarn-orig-ctx; without, it takes the trained context of the "
+        "GGUF.",
+    },
+    "PV121": {
+        "transformers": "uses the explicit factor.",
+        "vllm": "uses the explicit factor, and lets max_position_embeddings limit the length.",
+    },
+    "PV122": {"transformers": "takes the top-level one."},
+    "PV123": {"transformers": "takes max_position_embeddings and warns about the other key."},
+    "PV124": {
+        "transformers": "works the base out for each call, from the length of that call.",
+        "vllm": "works the base out once, at max_position_embeddings; unless the trained length is "
+        "given as max_trained_positions, the factor does nothing.",
+        "mlx": "works the base out for each call, without a state.",
+        "llama_cpp": "has no dynamic NTK at run time.",
+    },
+    "PV140": {
+        "transformers": "rotates the whole head for rope type default.",
+        "vllm": "rotates the part that the factor says.",
+    },
+    "PV146": {
+        "transformers": "takes the one inside the dict.",
+        "transformers_v4": "takes the top-level one.",
+        "vllm_old": "takes the top-level one.",
+    },
+    "PV160": {
+        "transformers": "reads truncate from the outer dict only.",
+        "vllm": "reads truncate from the dict of the layer type.",
+        "llama_cpp": "always rounds.",
+        "mlx": "always rounds.",
+    },
+    "PV164": {
+        "transformers": "does not read it.",
+        "vllm": "does not read it.",
+        "vllm_old": "multiplies the attention factor by it.",
+        "sglang": "multiplies the attention factor by it.",
+        "mlx": "does not read it.",
+    },
+}
+_LONE_MSCALE = {
+    "transformers": "ignores it.",
+    "vllm": "ignores it for yarn and counts it for deepseek_yarn.",
+    "mlx": "counts it: the missing one is 1 for mscale, 0 for mscale_all_dim.",
+    "llama_cpp": "reads mscale_all_dim only.",
+}
+_BOTH_MSCALES = {
+    "transformers": "takes the ratio of the two magnitudes.",
+    "vllm": "takes the ratio of the two magnitudes.",
+    "mlx": "takes the ratio of the two magnitudes.",
+    "llama_cpp": "does not read mscale.",
+}
+_UNREAD_ELSEWHERE: Mapping[str, Mapping[str, str]] = {
+    "attn_factor": {
+        "vllm_old": "multiplies the attention factor by attn_factor.",
+        "sglang": "multiplies the attention factor by attn_factor.",
+    },
+    "extrapolation_factor": {
+        "vllm_old": "weights the ramp by extrapolation_factor.",
+        "sglang": "weights the ramp by extrapolation_factor.",
+        "llama_cpp": "has it as --yarn-ext-factor.",
+    },
+    "alpha": {"vllm": "takes alpha before factor for the type dynamic."},
+    "rope_dim": {"vllm": "takes rope_dim as the rotary dimension."},
+    "mixed_b": {"vllm": "reads mixed_b for the type ntk only."},
+}
+
+
+def behaviours(message: Message, place: Place) -> dict[str, str]:
+    """One predicate for each runtime that is known to do something of its own."""
+    if message.code == "PV161":
+        return _of_unread(message)
+    if message.code == "PV162":
+        both = place.given("mscale") and place.given("mscale_all_dim")
+        return dict(_BOTH_MSCALES if both else _LONE_MSCALE)
+    if message.code == "PV104" and "alpha" in message.text:
+        return {"transformers": "knows it for HunYuan only.", "vllm": "knows it for every model."}
+    return dict(BEHAVIOURS.get(message.code, {}))
+
+
+def _of_unread(message: Message) -> dict[str, str]:
+    told: dict[str, list[str]] = {}
+    for field in message.fields:
+        for runtime, text in _UNREAD_ELSEWHERE.get(field.rpartition(".")[2], {}).items():
+            told.setdefault(runtime, []).append(text)
+    return {runtime: " ".join(texts) for runtime, texts in told.items()}

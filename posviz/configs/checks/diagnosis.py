@@ -1,0 +1,172 @@
+"""What a check has to say, and the report that it goes into."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import jsonpatch
+
+from posviz.configs.errors import ConfigError
+from posviz.configs.model import Model
+from posviz.parameters import closest
+
+Severity = Literal["ok", "info", "warn", "error"]
+SEVERITIES: tuple[Severity, ...] = ("error", "warn", "info", "ok")
+"""The gravest first."""
+Operation = Mapping[str, Any]
+"""One operation of a JSON Patch (RFC 6902): op, path, and value where it needs one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Diagnosis:
+    """One thing that was found.
+
+    Attributes
+    ----------
+    code : stable, ``PV`` and three digits; the documentation lists every one with an example.
+    severity : ok (looked at, and right), info (good to know), warn (must be seen), error (do not
+        use the numbers).
+    message : the whole sentence, with its numbers.
+    fields : the keys of the configuration that it is about, dotted.
+    values : the numbers of the sentence, by name.
+    runtimes : what each runtime does with it, one sentence each; empty where all do the same.
+    patch : the suggested change of the configuration as a JSON Patch (RFC 6902); empty for none.
+    layer_type : the layer type that it concerns; empty for the whole model.
+    panel : the panel of the context-extension page that shows it; empty for none.
+    pairs : first and last pair that it concerns, pair 0 being the fastest; None for all or none.
+    """
+
+    code: str
+    severity: Severity
+    message: str
+    fields: tuple[str, ...] = ()
+    values: Mapping[str, Any] = field(default_factory=dict)
+    runtimes: Mapping[str, str] = field(default_factory=dict)
+    patch: tuple[Operation, ...] = ()
+    layer_type: str = ""
+    panel: str = ""
+    pairs: tuple[int, int] | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as JSON can hold it; parts that are empty are left out."""
+        parts = {
+            "code": self.code,
+            "severity": self.severity,
+            "message": self.message,
+            "fields": list(self.fields),
+            "values": _plain(self.values),
+            "runtimes": dict(self.runtimes),
+            "patch": [dict(operation) for operation in self.patch],
+            "layer_type": self.layer_type,
+            "panel": self.panel,
+            "pairs": None if self.pairs is None else list(self.pairs),
+        }
+        return {name: part for name, part in parts.items() if part not in ("", [], {}, None)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """What :func:`posviz.configs.check` gives.
+
+    Attributes
+    ----------
+    diagnoses : the gravest first; of one severity, in the order of their codes.
+    values : the numbers that the configuration comes to, by name. Where layer types have numbers of
+        their own each stands under ``<layer type>.<name>`` too.
+    model : the configuration as it was read.
+    runtime, target_length : what was asked for.
+    """
+
+    diagnoses: tuple[Diagnosis, ...]
+    values: Mapping[str, Any]
+    model: Model
+    runtime: str | None = None
+    target_length: int | None = None
+
+    @property
+    def severity(self) -> Severity:
+        """The gravest severity of all diagnoses; ok when there is none."""
+        found = {diagnosis.severity for diagnosis in self.diagnoses}
+        return next((name for name in SEVERITIES if name in found), "ok")
+
+    def of(self, code: str) -> tuple[Diagnosis, ...]:
+        """The diagnoses with this code."""
+        return tuple(each for each in self.diagnoses if each.code == code)
+
+    def patched(self, *codes: str) -> dict[str, Any]:
+        """The configuration with the suggested changes of these codes; of all without any code.
+
+        Raises
+        ------
+        ConfigError : no diagnosis has this code, or those that have it suggest no change.
+
+        Examples
+        --------
+        >>> from posviz import configs
+        >>> report = configs.check(
+        ...     {"head_dim": 64, "rope_theta": 1e4, "max_position_embeddings": 2048,
+        ...      "rope_scaling": {"rope_type": "linear", "factor": 0.5}}
+        ... )
+        >>> report.patched("PV113")["rope_scaling"]["factor"]
+        2.0
+        """
+        for code in codes:
+            self._check_code(code)
+        chosen = [each for each in self.diagnoses if not codes or each.code in codes]
+        result = copy.deepcopy(dict(self.model.config))
+        for diagnosis in chosen:
+            result = applied(result, diagnosis.patch)
+        return result
+
+    def _check_code(self, code: str) -> None:
+        found = self.of(code)
+        if not found:
+            known = sorted({each.code for each in self.diagnoses if each.patch})
+            hint = closest(code, known) if known else "none suggests a change"
+            raise ConfigError(f"This report has no diagnosis {code!r:.20}; {hint}.")
+        if not any(each.patch for each in found):
+            raise ConfigError(f"The diagnosis {code} suggests no change.")
+
+    def as_dict(self) -> dict[str, Any]:
+        """The report as JSON can hold it."""
+        return {
+            "severity": self.severity,
+            "runtime": self.runtime,
+            "target_length": self.target_length,
+            "diagnoses": [diagnosis.as_dict() for diagnosis in self.diagnoses],
+            "values": _plain(self.values),
+        }
+
+
+def applied(config: dict[str, Any], patch: tuple[Operation, ...]) -> dict[str, Any]:
+    """A configuration with one patch applied.
+
+    Raises
+    ------
+    ConfigError : the configuration is no longer the one that the patch was written for.
+    """
+    try:
+        result = jsonpatch.apply_patch(config, [dict(operation) for operation in patch])
+    except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException) as error:
+        raise ConfigError(f"The change does not fit this configuration: {error}.") from None
+    if not isinstance(result, dict):
+        raise ConfigError("The change would leave no JSON object.")
+    return result
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(name): _plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None  # JSON has no word for it
+    json.dumps(value)  # a value that JSON cannot hold is a mistake of the check that made it
+    return value

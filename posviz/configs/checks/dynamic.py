@@ -1,0 +1,153 @@
+"""Bases that follow the length: what each runtime makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from posviz.configs.checks.diagnosis import Diagnosis
+from posviz.configs.checks.stepwise_ntk import stepwise
+from posviz.configs.checks.subject import Rotating, Subject
+from posviz.configs.checks.wording import keys_given, of_runtime, whole, window_key
+from posviz.encodings.extension import ntk_base
+from posviz.parameters import number_text
+
+CODES: Mapping[str, str] = {
+    "PV210": "Dynamic NTK: the base at the trained length, at twice it and at the wanted one.",
+    "PV211": "Dynamic NTK does nothing in the runtime that was asked about.",
+    "PV212": "dynamic with factor 1 still follows the length.",
+    "PV213": "A fixed alpha: one larger base at every length.",
+    "PV214": "use_dynamic_ntk: the base in steps, as alpha = 3, 7, 15, ….",
+}
+_NOTHING = {
+    "vllm": "works it out once, at the trained length, where it does nothing; it still allows "
+    "max_position_embeddings × factor tokens.",
+    "llama_cpp": "has no dynamic NTK at run time, and conversion does not write it.",
+    "ollama": "has no dynamic NTK at run time, as llama.cpp has none.",
+}
+_FOLLOW = {
+    "transformers": "per call, but the base that a long call raised stays until a call shorter "
+    "than the trained length.",
+    "mlx": "per call, and without memory.",
+    "vllm_old": "once, not per call.",
+    "sglang": "once, not per call.",
+}
+
+
+def find(subject: Subject) -> Iterator[Diagnosis]:
+    """Every layer type whose base follows the length or a fixed alpha."""
+    for each in subject.rotating:
+        if each.spec.id == "dynamic_ntk":
+            yield _bases(each, subject)
+            yield from _nothing(each, subject)
+            if each.spec.scaling_factor == 1:
+                yield _factor_one(each, subject)
+        elif each.spec.id == "ntk_aware" and each.given("alpha") is not None:
+            yield _fixed(each, subject)
+    if subject.main is not None:
+        yield from stepwise(subject.main, subject)
+
+
+def base_at(spec: Any, length: int) -> float:
+    """The base that holds for a call of this length."""
+    return ntk_base(spec.base, spec.factor_at(length), spec.rotary_dim)
+
+
+def _bases(each: Rotating, subject: Subject) -> Diagnosis:
+    spec = each.spec
+    window, target = spec.original_max_position_embeddings, subject.target_length
+    lengths = sorted({window, 2 * window, *([] if target is None else [target])})
+    bases = {length: base_at(spec, length) for length in lengths}
+    ratio = ntk_base(spec.base, 2.0, spec.rotary_dim)
+    listed = ", ".join(f"{base:.7g} at {length}" for length, base in bases.items())
+    within = target is not None and target <= window
+    return Diagnosis(
+        code="PV210",
+        severity="info",
+        message=(
+            f"dynamic raises the base with the length ℓ by α = s·ℓ/L - (s - 1), s = "
+            f"{number_text(spec.scaling_factor)}, L = {window}: {listed}. The published rule, "
+            f"α = ℓ/L, gives {ratio:.7g} at {2 * window}."
+            + (f" At {target} tokens nothing changes." if within else "")
+            + " Keys that were cached before the base rose keep the old one."
+        ),
+        fields=(*keys_given(each, "factor"), window_key(subject)),
+        values={
+            "nominal_extended_context": whole(spec.scaling_factor * window),
+            **{f"base_at_{length}": base for length, base in bases.items()},
+            "base_at_twice_published": ratio,
+        },
+        runtimes=of_runtime(subject, {**_FOLLOW, **_NOTHING}),
+        layer_type=each.name,
+        panel="wavelengths",
+    )
+
+
+def _nothing(each: Rotating, subject: Subject) -> Iterator[Diagnosis]:
+    window, target = each.spec.original_max_position_embeddings, subject.target_length
+    text = _NOTHING.get(subject.runtime or "")
+    if text is None or (target is not None and target <= window):
+        return
+    if subject.runtime == "vllm" and each.given("max_trained_positions") is not None:
+        return  # it then has a trained length to compare with
+    need = (target or each.spec.scaling_factor * window) / window
+    base = ntk_base(each.spec.base, max(need, 1.0), each.spec.rotary_dim)
+    yield Diagnosis(
+        code="PV211",
+        severity="warn",
+        message=(
+            f"This runtime {text} Beyond {window} tokens the model runs on unscaled positions. "
+            f"A static base of {base:.7g} (NTK-aware, for {number_text(need)} times the window) or "
+            "YaRN is what it can do; both hold at every length."
+        ),
+        fields=(*keys_given(each, "rope_type", "type", "factor"), window_key(subject)),
+        values={"base": each.spec.base, "static_base": base, "factor": each.spec.scaling_factor},
+        runtimes={subject.runtime or "": text},
+        layer_type=each.name,
+        panel="profiles",
+    )
+
+
+def _factor_one(each: Rotating, subject: Subject) -> Diagnosis:
+    window = each.spec.original_max_position_embeddings
+    return Diagnosis(
+        code="PV212",
+        severity="ok",
+        message=(
+            f"factor 1 does not switch dynamic off: α = ℓ/L beyond {window} tokens, which is the "
+            "published rule. Within them nothing changes."
+        ),
+        fields=keys_given(each, "factor"),
+        values={f"base_at_{2 * window}": base_at(each.spec, 2 * window)},
+        runtimes=of_runtime(
+            subject, {"vllm": f"allows {window} tokens, since the window is multiplied by 1."}
+        ),
+        layer_type=each.name,
+    )
+
+
+def _fixed(each: Rotating, subject: Subject) -> Diagnosis:
+    spec = each.spec
+    base = ntk_base(spec.base, spec.scaling_factor, spec.rotary_dim)
+    exponent = f"{spec.rotary_dim}/{spec.rotary_dim - 2}" if spec.rotary_dim > 2 else "0"
+    target, window = subject.target_length, subject.model.window
+    beyond = target is not None and window is not None and target > window
+    return Diagnosis(
+        code="PV213",
+        severity="warn" if beyond else "ok",
+        message=(
+            f"alpha {number_text(spec.scaling_factor)} is a fixed larger base: {spec.base:.7g} × "
+            f"{number_text(spec.scaling_factor)}^({exponent}) = {base:.7g}, at every length. It is "
+            "no ratio of lengths, and factor is not read beside it."
+            + (
+                f" {target} tokens lie beyond max_position_embeddings = {window}; how far this "
+                "base carries is not in the file."
+                if beyond
+                else ""
+            )
+        ),
+        fields=keys_given(each, "alpha", "factor"),
+        values={"alpha": spec.scaling_factor, "effective_base": base},
+        layer_type=each.name,
+        panel="wavelengths",
+    )
