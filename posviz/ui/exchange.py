@@ -124,6 +124,15 @@ class Session(Generic[V]):
     """Why the last values could not be used; the plots then show the ones before."""
     zoom: Zoom = field(default_factory=dict)
     """The ranges of x to which the reader has zoomed, as the view has them."""
+    focus: str = ""
+    """The panel that the page, and not the board, has just pointed at."""
+    pointed: int = 0
+    """How often the page has pointed at a panel, so that the same one can be pointed at again."""
+
+    def point(self, panel_id: str) -> None:
+        """Have the board bring a panel into sight."""
+        self.focus = panel_id
+        self.pointed += 1
 
     def open(self, view: V) -> None:
         """Show another view that the page, and not a control, chose."""
@@ -184,6 +193,8 @@ def _reply(desk: Desk[V], session: Session[V], request: Mapping[str, Any]) -> di
     }
     if session.zoom:
         reply["zoom"] = session.zoom
+    if session.focus:
+        reply["focus"] = {"panel": session.focus, "time": session.pointed}
     action = request.get("action")
     if isinstance(action, dict) and request.get("seq") == session.answered:
         try:

@@ -73,7 +73,7 @@ def typed(page: Page, control: str, text: str) -> None:
 def test_first_view_is_filled_without_a_click(open_page: Callable[..., Page]) -> None:
     page = open_page()
     panels = page.locator("[data-panel]")
-    assert panels.count() == 9
+    assert panels.count() == 10
     for i in range(panels.count()):
         panels.nth(i).scroll_into_view_if_needed()
         expect(panels.nth(i).locator(".pv-plot .main-svg").first).to_be_visible()

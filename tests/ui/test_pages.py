@@ -111,8 +111,9 @@ def test_a_configuration_that_cannot_be_drawn_is_refused_in_words():
     app.text_area(key="pasted").input(json.dumps(config))
     app.button[0].click().run()
     assert not app.exception
-    assert app.error[0].value.startswith("Your configuration cannot be drawn.")
-    assert "65" in app.error[0].value
+    assert app.error[0].value.startswith("Your configuration cannot be drawn, for the reasons")
+    assert "The rotary dimension must be even" in app.error[1].value
+    assert "65" in app.error[1].value
     assert session_of(app).view.source == "model=yarn-llama-2-7b-64k"
 
 
@@ -134,7 +135,7 @@ def test_messages_quote_the_file_s_own_keys_literally():
     app.text_area(key="pasted").input(json.dumps(config))
     app.button[0].click().run()
     assert not app.exception
-    assert r"\*\*bold\*\* \[x\]\(http\://a\)" in app.error[0].value
+    assert r"\*\*bold\*\* \[x\]\(http\://a\)" in app.error[1].value
 
 
 ALL = [encoding.id for encoding in posviz.catalog()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from posviz.configs import Model
@@ -12,6 +12,7 @@ from posviz.figures import theme
 from posviz.ui import exchange
 from posviz.ui.context_extension.address import model_of, write_address
 from posviz.ui.context_extension.groups import autos, groups
+from posviz.ui.context_extension.pad import is_at_hand, pad_of
 from posviz.ui.context_extension.panels import board_panels, named, scene
 from posviz.ui.context_extension.texts import texts
 from posviz.ui.context_extension.view import (
@@ -39,6 +40,17 @@ class Session(exchange.Session[View]):
     """Why the text that was pasted is no configuration."""
     rejected: tuple[Model, str] | None = None
     """A configuration that was read but cannot be drawn, and why."""
+    changes: list[tuple[str, tuple[str, str, Mapping[str, Any] | None]]] = field(
+        default_factory=list
+    )
+    """Changes that were made by a click, oldest first: the code of the diagnosis, and what stood
+    there before it (source, layer type, and a configuration that could not be drawn)."""
+    unread_second: str = ""
+    """Why the text that was pasted as the second configuration is none."""
+
+    def open(self, view: View) -> None:
+        """Show another model; the second configuration stays beside it."""
+        super().open(replace(view, compared=self.view.compared))
 
 
 class ContextExtension(exchange.Desk[View]):
@@ -50,7 +62,8 @@ class ContextExtension(exchange.Desk[View]):
         return view.source, view.layer_type
 
     def reset(self, view: View) -> View:
-        return first_view(view.source, view.model, view.layer_type)
+        first = first_view(view.source, view.model, view.layer_type)
+        return replace(first, compared=view.compared)
 
     def take(self, view: View, sent: Mapping[str, Any]) -> View:
         return _taken(view, _still_meant(view, sent))
@@ -74,10 +87,16 @@ class ContextExtension(exchange.Desk[View]):
         return write_address(view)
 
     def question(self, view: View) -> dict[str, str]:
-        return {"source": view.source, "layer": view.layer_type}
+        return {
+            "source": view.source,
+            "layer": view.layer_type,
+            "compared": view.compared,
+        }
 
     def opened(self, question: Mapping[str, Any]) -> View:
-        return _opened(str(question.get("source")), str(question.get("layer")))
+        view = _opened(str(question.get("source")), str(question.get("layer")))
+        compared = str(question.get("compared", ""))
+        return replace(view, compared=compared) if compared else view
 
     def legend(self, view: View) -> list[dict[str, Any]]:
         return [
@@ -91,6 +110,11 @@ class ContextExtension(exchange.Desk[View]):
             panel_id: (key, lambda make=make: named(make(at), at))  # type: ignore[misc]
             for panel_id, (key, make) in board_panels(at).items()
         }
+
+    def slow(self, view: View) -> tuple[str, ...]:
+        """A map of some thousand specs waits for rest; a point on a map that is there does not."""
+        pad = pad_of(view)
+        return () if pad is None or is_at_hand(pad) else ("cost_pad",)
 
     def controls(self, view: View) -> list[dict[str, Any]]:
         return groups(view)

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import re
-from html import escape
-from typing import Any
-
 import streamlit as st
 
 from posviz import configs
 from posviz.configs import ConfigError, Model
-from posviz.parameters import ParameterError, is_finite_number, number_text
+from posviz.configs.numbers import value_text
 from posviz.ui import live
 from posviz.ui.attention import carried
-from posviz.ui.context_extension.address import (
-    model_of,
-    read_address,
-    source_of_config,
-    source_of_preset,
-)
+from posviz.ui.context_extension import ab, report
+from posviz.ui.context_extension.address import read_address, source_of_preset
 from posviz.ui.context_extension.board import Session, answer
+from posviz.ui.context_extension.opening import model_shown, take, take_config
 from posviz.ui.context_extension.panels import needle_margin
-from posviz.ui.context_extension.view import checked, first_view, rotating_layers
+from posviz.ui.context_extension.tables import table
+from posviz.ui.context_extension.view import rotating_layers
+from posviz.ui.literal import literal
 
 BOARD = "context_extension_board"
 STATE = "context_extension"
@@ -38,6 +33,7 @@ def show() -> None:
     )
     _choose_model(session)
     _what_was_read(session)
+    ab.show(session)
     _board()
 
 
@@ -121,7 +117,7 @@ def _own_configuration(session: Session) -> None:
     st.file_uploader("or choose the file", type=["json"], key=UPLOADED)
     st.button("Read it", type="primary", on_click=_read_own, args=(session,))
     if session.unread:
-        st.error(_literal(session.unread))
+        st.error(literal(session.unread))
 
 
 def _read_own(session: Session) -> None:
@@ -133,91 +129,49 @@ def _read_own(session: Session) -> None:
         session.unread = "There is nothing to read: the text is empty. Paste or choose a file."
         return
     try:
-        model = configs.read(raw)
+        take_config(session, raw)
     except ConfigError as error:
         session.unread = str(error)
         return
-    try:
-        model.spec()
-        _take(session, source_of_config(model))
-    except (ConfigError, ParameterError) as error:
-        session.rejected = (model, str(error))
+    session.changes.clear()
     st.session_state[OWN_OPEN] = False
 
 
 def _open(session: Session, source: str, layer_type: str | None = None) -> None:
     """Show another model, and run the page again so that everything on it speaks of that one."""
-    _take(session, source, layer_type)
+    if source != session.view.source:
+        session.changes.clear()
+    take(session, source, layer_type)
     st.rerun()
 
 
-def _take(session: Session, source: str, layer_type: str | None = None) -> None:
-    session.open(checked(first_view(source, model_of(source), layer_type)))
-    session.rejected = None
-
-
 def _what_was_read(session: Session) -> None:
-    model = session.view.model
     if session.rejected is not None:
-        model, reason = session.rejected
         st.error(
-            f"Your configuration cannot be drawn. {_literal(reason)} "
-            "The plots below still show the model that was open before."
+            "Your configuration cannot be drawn, for the reasons below. "
+            "The plots still show the model that was open before."
         )
-    said = "" if session.rejected is None else session.rejected[1]
-    for message in (one for one in model.messages if one.text != said):
-        _SHOW[message.severity](_literal(message.text))
+        if model_shown(session).severity != "error":
+            st.error(literal(session.rejected[1]))
+    report.show(session)
+    model = model_shown(session)
     with st.expander(
         f"What the configuration says: {len(model.resolved)} numbers and their origin"
     ):
         st.html(_table(model))
 
 
-def _literal(text: str) -> str:
-    """Text that Markdown shows as it is: messages quote keys of files that people bring."""
-    return re.sub(r"([\\`*_{}\[\]()#$:<>~|])", r"\\\1", text)
-
-
-_SHOW = {"error": st.error, "warn": st.warning, "info": st.info}
-
-
-_MOST_LISTED = 6
-
-
-def _value_text(value: Any) -> str:
-    if isinstance(value, list | tuple) and len(value) > _MOST_LISTED:
-        return f"{len(value)} values, {_value_text(value[0])} … {_value_text(value[-1])}"
-    if isinstance(value, list | tuple):
-        return ", ".join(_value_text(part) for part in value)
-    return number_text(value) if is_finite_number(value) else str(value)
-
-
 def _table(model: Model) -> str:
-    """Name, value and origin of every number. Streamlit's own table would import pandas for it."""
+    """Name, value and origin of every number."""
     several = len(model.layer_types) > 1
     titles = [*(["layer type"] if several else []), "name", "value", "origin"]
     rows = [
         [
             *([row.layer_type or "all"] if several else []),
             row.name,
-            _value_text(row.value),
+            value_text(row.value),
             row.origin,
         ]
         for row in model.resolved
     ]
-    head = "".join(f"<th>{title}</th>" for title in titles)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
-    )
-    return f"{_TABLE_STYLE}<table class='posviz-resolved'><tr>{head}</tr>{body}</table>"
-
-
-_TABLE_STYLE = """<style>
-.posviz-resolved { border-collapse: collapse; font-size: 0.875rem; width: 100%; }
-.posviz-resolved th, .posviz-resolved td {
-  text-align: left; vertical-align: top; padding: 0.2rem 0.8rem 0.2rem 0;
-  border-bottom: 1px solid color-mix(in srgb, currentColor 14%, transparent);
-  overflow-wrap: anywhere;
-}
-.posviz-resolved th { font-weight: 600; }
-</style>"""
+    return table(titles, rows, name="posviz-resolved")

@@ -107,6 +107,7 @@ class Board {
     }
     this.forget();
     this.draw();
+    this.pointAt(header.focus);
     this.recover(missing);
     this.requests.go();
     this.step();
@@ -268,6 +269,14 @@ class Board {
     this.requests.change();
   }
 
+  // Several numbers at once, as if each had been moved by its own slider.
+  setAll(values) {
+    for (const [name, value] of Object.entries(values)) { this.values[name] = value; this.controls.showOne(name, value); }
+    this.hover = null;
+    this.moveCursor();
+    this.requests.change();
+  }
+
   act(action) { this.requests.act(action); }
 
   // --- cursor: moves here at once; Python hears of a pinned one a little later
@@ -330,6 +339,19 @@ class Board {
       this.hover = null;
       this.set(this.player, next);
     }), 30);
+  }
+
+  // The page points at a panel: once for each time that it does. At the first packet of a board
+  // there is nothing new to point at.
+  pointAt(focus) {
+    const before = this.pointed;
+    this.pointed = focus?.time ?? 0;
+    if (before === undefined || !focus || focus.time === before) return;
+    const panel = this.panels.get(focus.panel);
+    if (!panel) return;
+    panel.root.scrollIntoView({ behavior: 'smooth', block: 'center' });
+    panel.root.classList.remove('pv-pointed');
+    requestAnimationFrame(() => panel.root.classList.add('pv-pointed'));
   }
 
   // --- what is around the panels

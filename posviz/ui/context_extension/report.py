@@ -1,0 +1,179 @@
+"""The report on the configuration that the page shows: what is right, odd or wrong with it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from posviz import configs
+from posviz.configs import ConfigError, Diagnosis, Report
+from posviz.parameters import ParameterError
+from posviz.ui.context_extension.board import Session
+from posviz.ui.context_extension.opening import apply_change, model_shown, undo_change
+from posviz.ui.literal import literal
+
+RUNTIME, TARGET = "report_runtime", "report_target"
+EVERY_RUNTIME = "every runtime"
+_ICONS = {"error": "⛔", "warn": "⚠️", "info": "ℹ️", "ok": "✅"}
+_WORDS = {
+    "error": ("error", "errors"),
+    "warn": ("warning", "warnings"),
+    "info": ("note", "notes"),
+    "ok": ("checked and right", "checked and right"),
+}
+_BOXES = {"error": st.error, "warn": st.warning}
+
+
+def show(session: Session) -> None:
+    """Draw the report; what must be seen stands open, notes and what is right in one expander."""
+    asked = _question()
+    try:
+        report = configs.check(model_shown(session), **asked)
+    except (ConfigError, ParameterError) as error:
+        st.error(literal(str(error)))
+        return
+    _headline(session, report)
+    for at, diagnosis in enumerate(report.diagnoses):
+        if diagnosis.severity in _BOXES:
+            _open_diagnosis(session, diagnosis, at)
+    rest = [each for each in report.diagnoses if each.severity not in _BOXES]
+    if rest:
+        with st.expander(f"Report: {_counted(rest)}"):
+            for at, diagnosis in enumerate(rest):
+                st.markdown(f"{_ICONS[diagnosis.severity]} {_sentence(diagnosis)}")
+                _details(session, diagnosis, f"rest{at}")
+
+
+def _question() -> dict[str, Any]:
+    """Which runtime and which length the report is about, chosen beside the model."""
+    left, right = st.columns(2)
+    runtime = left.selectbox(
+        "Report for",
+        [EVERY_RUNTIME, *configs.RUNTIMES],
+        key=RUNTIME,
+        help="One runtime: what that one does with this configuration.",
+    )
+    target = right.number_input(
+        "Context length wanted (tokens)",
+        min_value=1,
+        max_value=1 << 30,
+        value=None,
+        step=1,
+        key=TARGET,
+        placeholder="none",
+        help="With a length, the report says whether the settings reach it and which would.",
+    )
+    return {
+        "runtime": None if runtime == EVERY_RUNTIME else runtime,
+        "target_length": None if target is None else int(target),
+    }
+
+
+def _headline(session: Session, report: Report) -> None:
+    words = _counted(report.diagnoses) or "nothing to say"
+    text, undo = st.columns([4, 1], vertical_alignment="center")
+    text.markdown(f"**{_ICONS[report.severity]} Report:** {words}.")
+    if session.changes:
+        code = session.changes[-1][0]
+        undo.button(
+            f"Undo {code}",
+            on_click=_undo,
+            args=(session,),
+            help="Go back to the configuration before the last change.",
+            width="stretch",
+        )
+
+
+def _counted(diagnoses: Sequence[Diagnosis]) -> str:
+    parts = []
+    for severity, (one, many) in _WORDS.items():
+        count = sum(each.severity == severity for each in diagnoses)
+        if count:
+            parts.append(f"{count} {one if count == 1 else many}")
+    return " · ".join(parts)
+
+
+def _open_diagnosis(session: Session, diagnosis: Diagnosis, at: int) -> None:
+    _BOXES[diagnosis.severity](_sentence(diagnosis), icon=_ICONS[diagnosis.severity])
+    _details(session, diagnosis, str(at))
+
+
+def _sentence(diagnosis: Diagnosis) -> str:
+    where = f" ({literal(diagnosis.layer_type)})" if diagnosis.layer_type else ""
+    return f"**{diagnosis.code}**{where} {literal(diagnosis.message)}"
+
+
+def _details(session: Session, diagnosis: Diagnosis, key: str) -> None:
+    """What each runtime does, the way to the plot, and the change to make."""
+    if diagnosis.runtimes:
+        lines = [f"- {name}: {literal(text)}" for name, text in diagnosis.runtimes.items()]
+        st.markdown("\n".join(lines))
+    buttons = []
+    if diagnosis.panel and session.rejected is None:
+        buttons.append((_where(diagnosis), _point, (session, diagnosis), "Scroll to the plot."))
+    if diagnosis.patch:
+        buttons.append(
+            (
+                f"Apply: {patch_text(diagnosis)}",
+                _apply,
+                (session, diagnosis),
+                "Change the configuration on this page; one click undoes it.",
+            )
+        )
+    if not buttons:
+        return
+    with st.container(horizontal=True):
+        for label, action, args, help_text in buttons:
+            st.button(
+                literal(label),
+                key=f"report {key} {label}",
+                on_click=action,
+                args=args,
+                help=help_text,
+            )
+
+
+def _where(diagnosis: Diagnosis) -> str:
+    if diagnosis.pairs is None:
+        return "Show in the plot"
+    first, last = diagnosis.pairs
+    return f"Show pair {first}" if first == last else f"Show pairs {first} to {last}"
+
+
+def patch_text(diagnosis: Diagnosis) -> str:
+    """The suggested change in words."""
+    parts = []
+    for operation in diagnosis.patch:
+        key = operation["path"].removeprefix("/").replace("/", ".")
+        if operation["op"] == "remove":
+            parts.append(f"remove {key}")
+        else:
+            value = json.dumps(operation["value"], ensure_ascii=False)
+            parts.append(f"set {key} to {value if len(value) <= 60 else value[:60] + '…'}")
+    return "; ".join(parts)
+
+
+def _point(session: Session, diagnosis: Diagnosis) -> None:
+    """Put the cursor on the first pair that a diagnosis is about, and bring its plot into sight."""
+    if diagnosis.pairs is not None:
+        session.view = session.view.with_value("pair", diagnosis.pairs[0])
+        session.epoch += 1
+    session.point(diagnosis.panel)
+
+
+def _apply(session: Session, diagnosis: Diagnosis) -> None:
+    session.unread = ""
+    try:
+        apply_change(session, diagnosis)
+    except (ConfigError, ParameterError) as error:
+        session.unread = str(error)
+
+
+def _undo(session: Session) -> None:
+    undo_change(session)
+
+
+__all__ = ["patch_text", "show"]
