@@ -33,6 +33,13 @@ def pytest(name: str, counts: Counter[str], *arguments: str) -> stages.Stage:
     return replace(stage, passed=passed, note=in_words(found))
 
 
+def fuzz() -> stages.Stage:
+    """Broken configurations for two minutes in CI, for a moment elsewhere."""
+    seconds = "120" if os.environ.get("CI") == "true" else "10"
+    command = [sys.executable, "scripts/fuzz.py", "--seconds", seconds]
+    return stages.run("fuzz", command, quiet=False)
+
+
 def read_counts(report: Path) -> Counter[str]:
     """Passed, failed and skipped tests of a JUnit report; an error counts as failed."""
     found: Counter[str] = Counter()
@@ -55,6 +62,7 @@ def main() -> int:
     counts: Counter[str] = Counter()
     done = check.check()
     done.append(pytest("tests", counts, "-m", "not browser", "-n", "2"))
+    done.append(fuzz())
     browser = chromium.find()
     if browser:
         # Serially: they look at counts of frames, which a busy machine would spoil.

@@ -226,6 +226,7 @@ def test_without_a_chromium_the_last_lines_say_so_and_ci_fails(
 
     monkeypatch.setattr(check, "check", lambda: [stages.Stage("format", passed=True, seconds=0)])
     monkeypatch.setattr(run_tests, "pytest", one_test)
+    monkeypatch.setattr(run_tests, "fuzz", lambda: stages.Stage("fuzz", passed=True, seconds=0))
     monkeypatch.setattr(chromium, "find", lambda: None)
     monkeypatch.setenv("CI", ci)
     assert run_tests.main() == status

@@ -1,0 +1,1 @@
+"""Inputs that nobody would write, for the configuration doctor."""
