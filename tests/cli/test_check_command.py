@@ -1,0 +1,144 @@
+"""``posviz check`` and ``posviz fix``: exit codes, what is printed, what is changed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from posviz import configs
+from posviz.cli.main import main
+
+HEAD = {"hidden_size": 4096, "num_attention_heads": 32, "rope_theta": 1000000.0}
+FINE = {**HEAD, "max_position_embeddings": 32768}
+YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768}
+WARNED = {**HEAD, "max_position_embeddings": 40960, "rope_scaling": YARN}
+WRONG = {**FINE, "rope_scaling": {"rope_type": "linear", "factor": 0.5}}
+
+
+def test_exit_codes_tell_fine_warnings_errors_and_unreadable_apart(run, config_file) -> None:
+    codes = [
+        run("check", config_file(config)).exit_code for config in (FINE, WARNED, WRONG, "{", "[1]")
+    ]
+    assert codes == [0, 1, 2, 3, 3]
+
+
+def test_the_gravest_file_gives_the_exit_code(run, config_file) -> None:
+    names = [
+        config_file(WARNED, "a.json"),
+        config_file(WRONG, "b.json"),
+        config_file(FINE, "c.json"),
+    ]
+    result = run("check", *names)
+    assert result.exit_code == 2
+    heads = [line for line in result.stdout.splitlines() if not line.startswith(" ")]
+    assert [f"{name}: " in result.stdout for name in names] == [True] * 3
+    assert any(line.endswith("b.json: error") for line in heads)
+
+
+def test_a_diagnosis_is_printed_whole_with_its_code_and_its_change(run, config_file) -> None:
+    result = run("check", config_file(WRONG))
+    printed = " ".join(result.stdout.split())
+    assert "error PV113 rope_scaling.factor must be at least 1; got 0.5." in printed
+    assert "Suggested: set rope_scaling.factor to 2.0." in printed
+
+
+def test_standard_input_and_presets_are_read_like_files(run) -> None:
+    assert "standard input: warn" in run("check", "-", stdin=json.dumps(WARNED)).stdout
+    assert run("check", "preset:llama-3.1-8b").exit_code == 0
+    missing = run("check", "preset:llama-3.1")
+    assert missing.exit_code == 3
+    assert "There is no preset 'llama-3.1'; closest: llama-3.2-1b, llama-3.1-8b" in missing.stderr
+
+
+def test_json_holds_the_whole_report(run, config_file) -> None:
+    result = run("check", config_file(WARNED), "--json")
+    report = json.loads(result.stdout)
+    assert result.exit_code == 1
+    assert report["severity"] == "warn"
+    found = next(each for each in report["diagnoses"] if each["code"] == "PV121")
+    assert found["values"]["effective_factor"] == 4.0
+    assert report["values"]["extended_context"] == 131072
+    two = run("check", config_file(FINE, "a.json"), config_file("{", "b.json"), "--json")
+    first, second = json.loads(two.stdout)
+    assert first["severity"] in ("ok", "info")
+    assert second["unreadable"].startswith("This is not JSON: ")
+
+
+def test_numbers_are_printed_with_their_origin(run, config_file) -> None:
+    printed = " ".join(run("check", config_file(FINE), "--numbers").stdout.split())
+    assert "base 1000000 rope_theta" in printed
+    assert "head_dim 128 hidden_size / num_attention_heads = 4096 / 32" in printed
+
+
+def test_a_runtime_that_does_not_exist_is_named_with_the_closest(run, config_file) -> None:
+    result = run("check", config_file(FINE), "--runtime", "vlm")
+    assert result.exit_code == 3
+    assert "There is no runtime 'vlm'; closest: vllm" in result.stderr
+
+
+@pytest.mark.parametrize("length", ["0", "-5", str(1 << 31)])
+def test_a_target_length_out_of_range_is_named(run, config_file, length: str) -> None:
+    result = run("check", config_file(FINE), "--target-length", length)
+    assert result.exit_code == 3
+    assert f"target_length must be a whole number from 1 to 1,073,741,824; got {length}." in (
+        result.stderr
+    )
+
+
+def test_a_missing_file_is_one_sentence(run, tmp_path: Path) -> None:
+    result = run("check", str(tmp_path / "none.json"))
+    assert result.exit_code == 3
+    assert result.stderr.strip().endswith("cannot be read: No such file or directory.")
+    assert "Traceback" not in result.stderr
+
+
+def test_fix_prints_a_configuration_that_no_longer_has_the_diagnosis(run, config_file) -> None:
+    result = run("fix", config_file(WRONG), "--code", "PV113")
+    assert result.exit_code == 0
+    changed = json.loads(result.stdout)
+    assert changed == {**WRONG, "rope_scaling": {"rope_type": "linear", "factor": 2.0}}
+    assert not configs.check(changed).of("PV113")
+    assert "PV113: set rope_scaling.factor to 2.0." in result.stderr
+
+
+def test_fix_without_a_suggestion_gives_the_file_back(run, config_file) -> None:
+    result = run("fix", config_file(FINE))
+    assert json.loads(result.stdout) == FINE
+    assert "No diagnosis suggests a change" in result.stderr
+    unknown = run("fix", config_file(WRONG), "--code", "PV999")
+    assert unknown.exit_code == 3
+    assert "This report has no diagnosis 'PV999'; " in unknown.stderr
+
+
+def test_a_wrong_option_has_an_exit_code_of_its_own() -> None:
+    command = [sys.executable, "-c", "from posviz.cli import main; main()", "check", "--nonsense"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 64
+    assert "No such option" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_every_command_has_examples_in_its_help(run) -> None:
+    listed = run("--help").stdout
+    commands = [line.split()[0] for line in listed.partition("Commands:")[2].splitlines() if line]
+    assert {"check", "fix", "export", "solve", "table", "plot", "list", "serve"} <= set(commands)
+    for command in commands:
+        shown = run(command, "--help").stdout
+        assert f"posviz {command}" in shown.partition("Examples:")[2], command
+
+
+def test_loading_the_command_loads_no_plotly_streamlit_or_torch() -> None:
+    code = (
+        "import sys, posviz.cli.main; "
+        "print([n for n in ('plotly.graph_objects', 'streamlit', 'torch', 'gguf', 'kaleido') "
+        "if n in sys.modules])"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.strip() == "[]"
+    assert callable(main)
