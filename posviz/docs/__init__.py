@@ -1,6 +1,7 @@
 """Writes the generated parts of the documentation; ``--check`` says which are stale.
 
-``docs/encodings.md`` is generated whole. In other files only the text between two markers is:
+``docs/encodings.md`` and ``docs/checks.md`` are generated whole. In other files only the text
+between two markers is:
 ``<!-- begin: NAME -->`` and ``<!-- end: NAME -->``.
 """
 
@@ -9,33 +10,18 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from posviz.catalog import get
+from posviz.docs.checks import checks_page
+from posviz.docs.markdown import table
 from posviz.encodings.base import Encoding
 from posviz.overview import Row, rows
 from posviz.parameters import Declaration, number_text
 
-ROOT = Path(__file__).resolve().parent.parent
-
-Cells = Iterable[str]
-
-
-def table(header: Sequence[str], body: Iterable[Cells]) -> str:
-    """A Markdown table; bars inside a cell are escaped.
-
-    >>> print(table(["a", "b"], [["1", "x|y"]]))
-    | a | b |
-    | --- | --- |
-    | 1 | x\\|y |
-    """
-    lines = [header, ["---"] * len(header), *body]
-    return "\n".join(
-        "| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |" for line in lines
-    )
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def encodings_page(everything: Sequence[Row]) -> str:
@@ -149,6 +135,7 @@ def generated(root: Path) -> dict[Path, str]:
         report = fill(report, name, measured(benchmarks, name))
     return {
         root / "docs" / "encodings.md": encodings_page(everything),
+        root / "docs" / "checks.md": checks_page(),
         root / "README.md": readme,
         benchmarks / "README.md": report,
     }
@@ -175,7 +162,3 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     for path, text in generated(root).items():
         path.write_text(text, encoding="utf-8")
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
