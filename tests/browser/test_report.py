@@ -50,7 +50,7 @@ def test_the_severity_is_seen_without_opening_anything(warned: Page) -> None:
 
 
 def test_a_change_is_made_and_undone_by_a_click_each(warned: Page) -> None:
-    warned.get_by_role("button", name="Apply: set max_position_embeddings to 131072").click()
+    warned.get_by_role("button", name="Apply PV121").click()
     expect(warned.get_by_text("factor × original = 131072 differs")).to_have_count(0)
     settled(warned)
     assert pack(WARNED) not in warned.url

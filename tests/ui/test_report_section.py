@@ -72,7 +72,9 @@ def test_what_is_right_is_counted_and_folded_away() -> None:
 def test_a_change_is_applied_by_one_click_and_undone_by_one() -> None:
     app = opened(WARNED)
     before = app.session_state[STATE].view
-    button(app, "Apply: set max_position_embeddings to 131072").click().run()
+    told = [each.value.replace("\\", "") for each in app.markdown]
+    assert "Suggested change: set max_position_embeddings to 131072." in told
+    button(app, "Apply PV121").click().run()
     assert not app.exception
     changed = app.session_state[STATE].view
     assert changed.model.config["max_position_embeddings"] == 131072
@@ -88,7 +90,7 @@ def test_a_configuration_that_cannot_be_drawn_is_reported_and_can_be_mended() ->
     assert "cannot be drawn" in app.error[0].value
     assert any("**PV113**" in each.value for each in app.error)
     first = app.session_state[STATE].view.source
-    button(app, "Apply: set rope_scaling.factor to 2.0").click().run()
+    button(app, "Apply PV113").click().run()
     assert not any("cannot be drawn" in each.value for each in app.error)
     view = app.session_state[STATE].view
     assert view.model.config["rope_scaling"]["factor"] == 2.0

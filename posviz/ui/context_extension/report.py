@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import streamlit as st
 
 from posviz import configs
 from posviz.configs import ConfigError, Diagnosis, Report
+from posviz.configs.writers import TITLES
 from posviz.parameters import ParameterError
 from posviz.ui.context_extension.board import Session
 from posviz.ui.context_extension.opening import apply_change, model_shown, undo_change
@@ -17,7 +18,12 @@ from posviz.ui.literal import literal
 
 RUNTIME, TARGET = "report_runtime", "report_target"
 EVERY_RUNTIME = "every runtime"
-_ICONS = {"error": "⛔", "warn": "⚠️", "info": "ℹ️", "ok": "✅"}
+_ICONS = {
+    "error": ":material/error:",
+    "warn": ":material/warning:",
+    "info": ":material/info:",
+    "ok": ":material/check_circle:",
+}
 _WORDS = {
     "error": ("error", "errors"),
     "warn": ("warning", "warnings"),
@@ -54,6 +60,7 @@ def _question() -> dict[str, Any]:
         "Report for",
         [EVERY_RUNTIME, *configs.RUNTIMES],
         key=RUNTIME,
+        format_func=lambda name: TITLES.get(name, name),
         help="One runtime: what that one does with this configuration.",
     )
     target = right.number_input(
@@ -109,30 +116,29 @@ def _sentence(diagnosis: Diagnosis) -> str:
 def _details(session: Session, diagnosis: Diagnosis, key: str) -> None:
     """What each runtime does, the way to the plot, and the change to make."""
     if diagnosis.runtimes:
-        lines = [f"- {name}: {literal(text)}" for name, text in diagnosis.runtimes.items()]
+        lines = [
+            f"- {TITLES.get(name, name)}: {literal(text)}"
+            for name, text in diagnosis.runtimes.items()
+        ]
         st.markdown("\n".join(lines))
-    buttons = []
-    if diagnosis.panel and session.rejected is None:
-        buttons.append((_where(diagnosis), _point, (session, diagnosis), "Scroll to the plot."))
     if diagnosis.patch:
-        buttons.append(
-            (
-                f"Apply: {patch_text(diagnosis)}",
-                _apply,
-                (session, diagnosis),
-                "Change the configuration on this page; one click undoes it.",
-            )
-        )
+        st.markdown(f"Suggested change: {literal(patch_text(diagnosis))}.")
+    buttons: list[tuple[str, Callable[..., None], str]] = []
+    if diagnosis.panel and session.rejected is None:
+        buttons.append((_where(diagnosis), _point, "Scroll to the plot that shows it."))
+    if diagnosis.patch:
+        told = "Change the configuration on this page; one click undoes it."
+        buttons.append((f"Apply {diagnosis.code}", _apply, told))
     if not buttons:
         return
     with st.container(horizontal=True):
-        for label, action, args, help_text in buttons:
+        for label, action, told in buttons:
             st.button(
-                literal(label),
+                label,
                 key=f"report {key} {label}",
                 on_click=action,
-                args=args,
-                help=help_text,
+                args=(session, diagnosis),
+                help=told,
             )
 
 
