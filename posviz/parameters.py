@@ -151,12 +151,12 @@ def shortened(value: Any) -> str:
     return shown if len(shown) <= _SHOWN_VALUE_LENGTH else shown[:_SHOWN_VALUE_LENGTH] + "…"
 
 
-def closest(name: str, known: Sequence[str]) -> str:
+def closest(name: object, known: Sequence[str]) -> str:
     """Known names for a message about an unknown one, the most alike first.
 
     Where none is alike, the first few of all: a message is a sentence, not a catalog.
     """
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    near = difflib.get_close_matches(str(name)[:_SHOWN_VALUE_LENGTH], known, n=3, cutoff=0.5)
     if near:
         return f"closest: {', '.join(near)}"
     rest = len(known) - _NAMES_LISTED

@@ -11,6 +11,7 @@ from posviz import configs, families
 from posviz.catalog import catalog
 from posviz.cli.console import console, table
 from posviz.cli.exits import sentences
+from posviz.configs.writers import TITLES
 from posviz.parameters import ParameterError, closest
 
 What = Literal["encodings", "presets", "runtimes", "codes"]
@@ -26,6 +27,8 @@ def list_(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List encodings, model presets, runtimes or the codes of diagnoses."""
+    if family is not None and what != "encodings":
+        raise typer.BadParameter("--family belongs to the list of encodings.")
     with sentences():
         rows = _ROWS[what](family)
     if as_json:
@@ -52,7 +55,7 @@ def _presets(family: str | None) -> Rows:
 
 
 def _runtimes(family: str | None) -> Rows:
-    return [{"id": name} for name in configs.RUNTIMES]
+    return [{"id": name, "title": title} for name, title in TITLES.items()]
 
 
 def _codes(family: str | None) -> Rows:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
+import shlex
 from typing import Annotated, Any
 
 import typer
-from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from posviz import configs
 from posviz.cli.console import console, severity, table
-from posviz.cli.exits import NOT_READABLE, OF_SEVERITY, sentences
+from posviz.cli.exits import NOT_READABLE, OF_SEVERITY, USAGE, sentences, stop
 from posviz.cli.options import File, Runtime, TargetLength
-from posviz.cli.sources import source, title
+from posviz.cli.sources import read_once, source, title
 from posviz.configs import ConfigError, Diagnosis, Report
 from posviz.configs.numbers import value_text
+from posviz.configs.writers import TITLES
 
 
 def check(
@@ -42,6 +44,7 @@ def check(
 
     The exit code is that of the gravest file: 0 fine, 1 warnings, 2 errors, 3 not readable.
     """
+    read_once(files)
     gravest, printed = 0, []
     for name in files:
         try:
@@ -74,10 +77,16 @@ def fix(
     """Print the configuration with the changes that `posviz check` suggests."""
     with sentences():
         report = configs.check(source(file), runtime=runtime, target_length=target_length)
+    with sentences(unreadable=USAGE):
         changed = report.patched(*(codes or ()))
     chosen = [each for each in report.diagnoses if each.patch and (not codes or each.code in codes)]
     for each in chosen:
-        typer.echo(f"posviz: {each.code}: {_patch_text(each)}", err=True)
+        typer.echo(f"posviz: {each.code}: {_patch_text(each, report)}", err=True)
+    if report.model.gguf is not None:
+        stop(
+            "This is a GGUF file, whose metadata this command does not write: change the keys "
+            "above with llama.cpp's --override-kv, or convert the model again."
+        )
     if not chosen:
         typer.echo("posviz: No diagnosis suggests a change; this is the file as it was.", err=True)
     typer.echo(json.dumps(changed, indent=2, ensure_ascii=False))
@@ -85,26 +94,40 @@ def fix(
 
 def _print(name: str, report: Report, *, numbers: bool, quiet: bool) -> None:
     out = console()
-    out.print(Text.assemble(title(name), ": ", severity(report.severity)))
-    for each in report.diagnoses:
-        if quiet and each.severity in ("ok", "info"):
-            continue
-        where = f" ({each.layer_type})" if each.layer_type else ""
-        out.print(Text.assemble("  ", severity(each.severity), f" {each.code}{where}  "), end="")
-        out.print(Text(each.message))
-        for runtime, sentence in each.runtimes.items():
-            out.print(Padding(Text(f"{runtime}: {sentence}", style="dim"), (0, 0, 0, 8)))
-        if each.patch:
-            out.print(Padding(Text(f"Suggested: {_patch_text(each)}"), (0, 0, 0, 8)))
+    # A path is not broken into lines, so that it can be picked up whole.
+    out.print(Text.assemble(title(name), ": ", severity(report.severity)), soft_wrap=True)
+    shown = [each for each in report.diagnoses if not (quiet and each.severity in ("ok", "info"))]
+    lines = Table.grid(padding=(0, 1))
+    for each in shown:
+        lines.add_row("", severity(each.severity), Text(each.code), _body(each, report))
+    out.print(lines)
+    hides = any(each.severity == "error" for each in shown) and not report.model.gguf
+    if hides and any(each.patch for each in shown if each.severity == "error"):
+        out.print(Text("  What follows from these numbers is looked at once they are right:"))
+        out.print(Text(f"  posviz fix {shlex.quote(name)} | posviz check -"))
     if numbers:
         out.print(_numbers(report))
 
 
-def _patch_text(diagnosis: Diagnosis) -> str:
-    """The suggested change in words."""
+def _body(diagnosis: Diagnosis, report: Report) -> Text:
+    where = f"({diagnosis.layer_type}) " if diagnosis.layer_type else ""
+    lines = [Text(f"{where}{diagnosis.message}")]
+    lines += [
+        Text(f"{TITLES.get(runtime, runtime)}: {sentence}", style="dim")
+        for runtime, sentence in diagnosis.runtimes.items()
+    ]
+    if diagnosis.patch:
+        lines.append(Text(f"Suggested: {_patch_text(diagnosis, report)}"))
+    return Text("\n").join(lines)
+
+
+def _patch_text(diagnosis: Diagnosis, report: Report) -> str:
+    """The suggested change in words; of a GGUF file with its own keys."""
+    names = {} if report.model.gguf is None else report.model.gguf.names
     parts = []
     for operation in diagnosis.patch:
         key = operation["path"].removeprefix("/").replace("/", ".")
+        key = names.get(key, key)
         if operation["op"] == "remove":
             parts.append(f"remove {key}")
         else:

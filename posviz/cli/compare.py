@@ -10,9 +10,9 @@ from rich.text import Text
 
 from posviz import configs
 from posviz.cli.console import console, table
-from posviz.cli.exits import sentences
+from posviz.cli.exits import USAGE, sentences
 from posviz.cli.options import LayerType
-from posviz.cli.sources import model_of
+from posviz.cli.sources import model_of, read_once
 from posviz.configs import Comparison
 from posviz.configs.comparison_words import sentences as measured
 from posviz.configs.numbers import value_text
@@ -39,8 +39,11 @@ def compare(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """The differences of two configurations: in their numbers, and in what these do."""
+    read_once([a, b])
     with sentences():
-        found = configs.compare(model_of(a), model_of(b), layer_type=layer_type, length=length)
+        models = model_of(a), model_of(b)
+    with sentences(unreadable=USAGE):  # both are read: what is wrong now is the question
+        found = configs.compare(*models, layer_type=layer_type, length=length)
     if as_json:
         typer.echo(json.dumps(found.as_dict(), indent=2, ensure_ascii=False))
         return

@@ -11,9 +11,15 @@ from rich.text import Text
 _STYLES = {"error": "bold red", "warn": "bold yellow", "info": "cyan", "ok": "green"}
 
 
-def console(*, err: bool = False) -> Console:
-    """A console that keeps whole words, values and long settings together."""
-    return Console(stderr=err, highlight=False, soft_wrap=False)
+_NARROWEST = 20
+_WHOLE = ("layer type", "name", "code", "id")
+"""Columns whose cells are names, which nobody can read cut in two."""
+
+
+def console() -> Console:
+    """A console as wide as the terminal; where that says nothing usable, 80 columns."""
+    found = Console(highlight=False)
+    return found if found.width >= _NARROWEST else Console(highlight=False, width=80)
 
 
 def severity(name: str) -> Text:
@@ -25,7 +31,7 @@ def table(titles: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> Table:
     """A table without a frame, whose cells are never read as markup."""
     result = Table(box=None, pad_edge=False, header_style="bold")
     for name in titles:
-        result.add_column(name, overflow="fold")
+        result.add_column(name, overflow="fold", no_wrap=name in _WHOLE)
     for row in rows:
         result.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
     return result

@@ -11,8 +11,9 @@ import typer
 from posviz.configs import ConfigError, ExportError
 from posviz.parameters import ParameterError
 
-FINE, WARNINGS, ERRORS, NOT_READABLE, USAGE = 0, 1, 2, 3, 64
-"""What ``posviz check`` ends with; 64 (EX_USAGE) is a wrong option, so that 2 means one thing."""
+FINE, WARNINGS, ERRORS, NOT_READABLE, USAGE, NOT_WRITTEN = 0, 1, 2, 3, 64, 74
+"""What ``posviz check`` ends with; 64 (EX_USAGE) is a wrong option, so that 2 means one thing, and
+74 (EX_IOERR) an output that cannot be written."""
 OF_SEVERITY = {"ok": FINE, "info": FINE, "warn": WARNINGS, "error": ERRORS}
 
 
@@ -23,11 +24,11 @@ def stop(sentence: str, code: int = ERRORS) -> NoReturn:
 
 
 @contextmanager
-def sentences() -> Iterator[None]:
+def sentences(unreadable: int = NOT_READABLE) -> Iterator[None]:
     """What cannot be used ends the command with its sentence, never with a traceback."""
     try:
         yield
     except ConfigError as error:
-        stop(str(error), NOT_READABLE)
+        stop(str(error), unreadable)
     except (ExportError, ParameterError) as error:
         stop(str(error), ERRORS)

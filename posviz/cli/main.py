@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +12,7 @@ import typer
 from posviz.cli.catalog import list_
 from posviz.cli.check import check, fix
 from posviz.cli.compare import compare
-from posviz.cli.exits import USAGE
+from posviz.cli.exits import NOT_WRITTEN, USAGE
 from posviz.cli.export import export
 from posviz.cli.plot import plot
 from posviz.cli.serve import serve
@@ -46,7 +48,7 @@ _EXAMPLES: dict[Callable[..., Any], str] = {
     export: """
     posviz export config.json --to vllm
     posviz export config.json --to llama_cpp --target-length 65536
-    posviz export preset:qwen2.5-7b --to transformers --link 'yarn?scaling_factor=4'
+    posviz export preset:qwen3-0.6b --to transformers --link yarn --target-length 131072
     """,
     table: """
     posviz table 'yarn?scaling_factor=8'
@@ -80,9 +82,20 @@ for _command in _EXAMPLES:
 app.add_typer(solve, name="solve")
 
 
+# A wrong option would end with 2 too, which is what `check` says of a configuration.
+typer.BadParameter.__bases__[0].exit_code = USAGE  # type: ignore[attr-defined]
+
+
 def main() -> None:
     """Run the command that the arguments name."""
-    # A wrong option would end with 2 too, which is what `check` says of a configuration.
-    usage_error = typer.BadParameter.__bases__[0]
-    usage_error.exit_code = USAGE  # type: ignore[attr-defined]
-    app()
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            # A terminal that has no Greek letters shows their code points.
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        app()
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        print(f"posviz: The output cannot be written: {reason}.", file=sys.stderr)
+        # What could not be written must not be tried again when Python ends.
+        os._exit(NOT_WRITTEN)

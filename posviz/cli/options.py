@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 
 from posviz.configs import RUNTIMES
+from posviz.configs.checks import LONGEST_TARGET
+from posviz.parameters import closest
 
 File = Annotated[
     str,
@@ -21,11 +23,21 @@ Link = Annotated[
         metavar="LINK", help="An encoding with its parameters, such as 'yarn?scaling_factor=8'."
     ),
 ]
+
+
+def runtime_id(name: str | None) -> str | None:
+    """A runtime's id from how people write it: vLLM, llama.cpp."""
+    if name is None or (found := name.lower().replace(".", "_").replace("-", "_")) in RUNTIMES:
+        return None if name is None else found
+    raise typer.BadParameter(f"there is no runtime {name!r:.40}; {closest(found, RUNTIMES)}.")
+
+
 Runtime = Annotated[
     str | None,
     typer.Option(
         "--runtime",
         metavar="NAME",
+        callback=runtime_id,
         help=f"What this one does with it: {', '.join(RUNTIMES)}.",
         show_default=False,
     ),
@@ -35,6 +47,8 @@ TargetLength = Annotated[
     typer.Option(
         "--target-length",
         metavar="N",
+        min=1,
+        max=LONGEST_TARGET,
         help="The context length that is wanted, in tokens.",
         show_default=False,
     ),

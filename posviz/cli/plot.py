@@ -14,6 +14,13 @@ from posviz.parameters import ParameterError, closest
 
 _STATIC = ("svg", "png", "pdf")
 KINDS = (*_STATIC, "html")
+_SMALLEST, _LARGEST = 100, 8000
+
+
+def _size(value: tuple[int, int]) -> tuple[int, int]:
+    if all(_SMALLEST <= side <= _LARGEST for side in value):
+        return value
+    raise typer.BadParameter(f"both must be {_SMALLEST} to {_LARGEST} pixels.")
 
 
 def plot(
@@ -55,7 +62,8 @@ def plot(
         ),
     ] = 128,
     size: Annotated[
-        tuple[int, int], typer.Option("--size", metavar="W H", help="Width and height, pixels.")
+        tuple[int, int],
+        typer.Option("--size", metavar="W H", help="Width and height, pixels.", callback=_size),
     ] = (900, 500),
     list_figures: Annotated[
         bool, typer.Option("--list", help="Print the names of the figures and stop.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -29,6 +30,8 @@ app = typer.Typer(
     "posviz solve lengths --config config.json --target 131072\n"
     "posviz solve convert alpha 4 --base 10000 --rotary-dim 128",
 )
+
+_NAMES = ", ".join(quantity.id for quantity in solver.names())
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Original = Annotated[
@@ -78,7 +81,11 @@ def _trained(
     window = model.trained_window or model.window
     if original is None and window is None:
         raise ConfigError("The configuration names no window; give --original.")
-    return Trained(original or window, base or spec.base, rotary_dim or spec.rotary_dim)
+    return Trained(
+        window if original is None else original,
+        spec.base if base is None else base,
+        spec.rotary_dim if rotary_dim is None else rotary_dim,
+    )
 
 
 def lengths(
@@ -106,7 +113,9 @@ def lengths(
 
 
 def convert(
-    quantity: Annotated[str, typer.Argument(help="Its name, such as alpha; see the list below.")],
+    quantity: Annotated[
+        str, typer.Argument(help=f"Its name, such as alpha: {_NAMES}, or what a tool calls it.")
+    ],
     value: Annotated[float, typer.Argument(help="The number.")],
     original: Original = None,
     base: Base = None,
@@ -259,6 +268,8 @@ def _plain(value: Any) -> Any:
         return {name: _plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None  # JSON has no word for it
     return value
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from posviz import configs
+from posviz.configs import ConfigError
 from posviz.configs.presets import preset
 
 PRESET = "preset:"
@@ -21,9 +24,13 @@ def source(name: str) -> Path | bytes | Mapping[str, Any]:
 
     Raises
     ------
-    ConfigError : no such preset.
+    ConfigError : no such preset, no name, or no standard input.
     """
+    if not name:
+        raise ConfigError("The name of a file is empty.")
     if name == STDIN:
+        if sys.stdin is None:
+            raise ConfigError("There is no standard input to read from.")
         return sys.stdin.buffer.read(_MOST_BYTES)
     if name.startswith(PRESET):
         return preset(name.removeprefix(PRESET)).config
@@ -33,6 +40,12 @@ def source(name: str) -> Path | bytes | Mapping[str, Any]:
 def model_of(name: str) -> configs.Model:
     """The model that is configured there."""
     return configs.read(source(name))
+
+
+def read_once(names: Sequence[str]) -> None:
+    """A usage mistake where standard input is named more than once: it can be read once."""
+    if list(names).count(STDIN) > 1:
+        raise typer.BadParameter("standard input can stand for one file only.")
 
 
 def title(name: str) -> str:

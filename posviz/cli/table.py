@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -17,6 +17,8 @@ from posviz.parameters import ParameterError, closest
 from posviz.results import Result
 
 FORMATS = ("csv", "json", "npz")
+MOST_NUMBERS = 1 << 24
+"""128 MB; what reads a table of more is not a person."""
 
 
 def table(
@@ -48,9 +50,27 @@ def table(
     with sentences():
         spec = parse(link)
         kind = _format(format_, output)
+        _check_size(spec, length, array)
         result = spec.encode(spec.example_positions(length))
         data = _data(result, kind, array, {"link": link_of(spec), "length": length})
     outputs.write(data, output)
+
+
+def _check_size(spec: Any, length: int, array: str | None) -> None:
+    """Before anything is worked out: how many numbers the largest array will hold."""
+    pairs_of_positions = getattr(spec, "heads", 1) * length**2
+    per_position = length * max(getattr(spec, "model_dim", 0), 1)
+    if array in ("matrix", "logits"):
+        numbers = pairs_of_positions
+    elif array in ("angles", "cos", "sin"):
+        numbers = length * getattr(spec, "head_dim", 1)
+    else:
+        numbers = max(spec.matrix_numbers(length), per_position)
+    if numbers > MOST_NUMBERS:
+        raise ParameterError(
+            f"{spec.title}: --length {length} would give {numbers:,} numbers; "
+            f"a table holds at most {MOST_NUMBERS:,}."
+        )
 
 
 def _format(asked: str | None, output: str | None) -> str:

@@ -12,14 +12,18 @@ from posviz.configs.section import Found
 _LARGEST = 1e15
 """What the encodings take; far beyond the base of any model."""
 
-_FIXED_BASE = ("esm", "baichuan")
+_FIXED_BASE = ("esm", "baichuan", "chatglm")
 """Classes outside the table whose own code has the library's base and no key for it."""
+_MULTIPLIED = ("chatglm",)
+"""Classes that multiply the base by rope_ratio."""
 
 
 def base_of(rope: RopeDict, context: Context, findings: Findings) -> float | None:
     assert rope.section is not None
     inside = rope.section.find("rope_theta")
     outside = context.section.find(*rope.base_keys)
+    if rope.layer_type in context.facts.top_level_base and outside and outside.value is not None:
+        inside = None if rope.section.path.startswith(context.facts.origin) else inside
     _report_unread_base(rope, context, findings)
     if (
         inside
@@ -37,8 +41,14 @@ def base_of(rope: RopeDict, context: Context, findings: Findings) -> float | Non
         )
     found = inside or outside or rope.base_default
     if found is None:
+        _report_lost_base(rope, context, findings)
         found = _default_base(context.facts, findings)
     value = number(found, findings)
+    ratio = context.section.given("rope_ratio") if context.facts.name in _MULTIPLIED else None
+    if ratio is not None and value is not None:
+        times = number(ratio, findings)
+        value = None if times is None else times * value
+        found = Found(value, f"{ratio.key} × {found.key}")
     if value is None:
         return None
     if not 1 < value <= _LARGEST:
@@ -60,6 +70,30 @@ def _report_unread_base(rope: RopeDict, context: Context, findings: Findings) ->
             "rotary_emb_base only.",
             stray.key,
         )
+
+
+def _report_lost_base(rope: RopeDict, context: Context, findings: Findings) -> None:
+    """A known class has a default; some dicts are written with a base by everything that saves."""
+    assert rope.section is not None
+    facts, data = context.facts, rope.section.data
+    if not facts.known or not data or facts.base != LIBRARY_BASE:
+        return
+    own_dict = rope.section.path.startswith(facts.origin)
+    new_spelling = "rope_parameters" in rope.section.path
+    if own_dict or not (new_spelling or data.get("rope_type", data.get("type")) == "llama3"):
+        return
+    why = (
+        "no released model has the bands of llama3 over that base"
+        if not new_spelling
+        else "what saves rope_parameters writes the base into it"
+    )
+    findings.warn(
+        "PV145",
+        f"rope_theta is missing, so the default of the class {facts.name} is used, "
+        f"{LIBRARY_BASE}; {why}. Give the base that the model was trained with.",
+        "rope_theta",
+        base=LIBRARY_BASE,
+    )
 
 
 def _default_base(facts: ModelClass, findings: Findings) -> Found:

@@ -84,7 +84,8 @@ def compare(
     a, b : anything that :func:`posviz.configs.read` takes, or a Model.
     layer_type : only this layer type; all of them by default.
     length : tokens that both run at, 1 … 4,194,304. By default the larger of the two windows, and
-        4,194,304 where that is larger still, which a note then says.
+        4,194,304 where that is larger still, which a note then says. A method that follows the
+        length is compared at its trained and its extended length as well.
 
     Raises
     ------

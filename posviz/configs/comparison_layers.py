@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from posviz.configs.comparison_lengths import length_notes, other_lengths
 from posviz.encodings.rotary import RotaryEncoding
 from posviz.measures import Temperature, first_difference, profile_difference, temperature
 from posviz.results import wavelengths
@@ -42,6 +43,9 @@ class LayerComparison:
         alone: where an attention factor makes every distance differ, this tells what the
         frequencies do.
     notes : sentences about what these numbers cannot say.
+    length : tokens that both run at, for all numbers above.
+    others : where a method follows the length, the same comparison at its trained and at its
+        extended length, as far as it rotates otherwise there; empty for all other methods.
     """
 
     layer_type: str
@@ -60,6 +64,8 @@ class LayerComparison:
     first_difference: int | None
     first_difference_without_factors: int | None
     notes: tuple[str, ...]
+    length: int
+    others: tuple[LayerComparison, ...] = ()
 
     def angles(self, pair: int, position: float) -> tuple[float, float]:
         """By how many radians each turns a pair at a position."""
@@ -93,12 +99,24 @@ class _Side:
 def compare_layers(
     layer_type: str, spec_a: RotaryEncoding, spec_b: RotaryEncoding, length: int
 ) -> LayerComparison:
-    """Two rotations at one length.
+    """Two rotations at one length, and at others where that one does not tell all.
 
     Raises
     ------
     ParameterError : one of them has no frequencies at this length.
     """
+    lengths = other_lengths(spec_a, spec_b, length)
+    found = _at(layer_type, spec_a, spec_b, length)
+    return replace(
+        found,
+        notes=(*length_notes(spec_a, spec_b, length, lengths), *found.notes),
+        others=tuple(_at(layer_type, spec_a, spec_b, each) for each in lengths),
+    )
+
+
+def _at(
+    layer_type: str, spec_a: RotaryEncoding, spec_b: RotaryEncoding, length: int
+) -> LayerComparison:
     a, b = _Side.of(spec_a, length), _Side.of(spec_b, length)
     error, pair = _largest_error(a, b, length)
     first = first_difference(spec_a, spec_b, length=length, share=SHARE)
@@ -122,6 +140,7 @@ def compare_layers(
         first_difference=first,
         first_difference_without_factors=bare,
         notes=tuple(_notes(a, b)),
+        length=length,
     )
 
 

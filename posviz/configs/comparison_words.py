@@ -8,8 +8,18 @@ from posviz.configs.comparison_layers import LayerComparison
 
 
 def sentences(each: LayerComparison, length: int) -> tuple[str, ...]:
-    """What was measured of one layer type, in words."""
-    return (_frequencies(each), _wavelengths(each), _factors(each), *_distances(each, length))
+    """What was measured of one layer type, in words; at every length, where there are several."""
+    told = (_frequencies(each), _wavelengths(each), _factors(each), *_distances(each, length))
+    if not each.others:
+        return told
+    return (
+        *(f"At {length:,} tokens: {sentence}" for sentence in told),
+        *(
+            f"At {other.length:,} tokens: {sentence}"
+            for other in each.others
+            for sentence in sentences(other, other.length)
+        ),
+    )
 
 
 def _frequencies(each: LayerComparison) -> str:

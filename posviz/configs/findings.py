@@ -14,6 +14,7 @@ class Findings:
     def __init__(self) -> None:
         self.rows: list[Resolved] = []
         self.messages: list[Message] = []
+        self._said: set[tuple[str, ...]] = set()
         self.layer_type = ""
 
     def row(self, name: str, value: Any, origin: str) -> None:
@@ -39,8 +40,10 @@ class Findings:
     ) -> None:
         if code not in CODES:
             raise KeyError(code)
-        message = Message(severity, code, text, tuple(fields), values, self.layer_type)
-        if message not in self.messages:
+        said = (severity, code, text, self.layer_type, *fields)
+        if said not in self._said:  # a hostile list may have thousands of wrong entries
+            self._said.add(said)
+            message = Message(severity, code, text, tuple(fields), values, self.layer_type)
             self.messages.append(message)
 
     def blocking(self, layer_type: str) -> str:

@@ -43,14 +43,17 @@ def layer_spec(rope: RopeDict, context: Context, findings: Findings) -> Encoding
         return None
     values |= {"base": base, "layout": _layout(context, findings)}
     values |= {"head_dim": size.head_dim, "partial_rotary_factor": size.partial_rotary_factor}
-    return _built(rope_type, values, findings)
+    return _built(rope_type, values, findings, key="factor" if fixed is None else "alpha")
 
 
-def _built(rope_type: RopeType, values: dict[str, Any], findings: Findings) -> Encoding | None:
+def _built(
+    rope_type: RopeType, values: dict[str, Any], findings: Findings, *, key: str
+) -> Encoding | None:
+    """``key`` is what the file calls the scaling factor."""
     try:
         spec = rope_type.encoding(**values)
     except ParameterError as error:
-        findings.error("PV114", str(error))
+        findings.error("PV114", str(error).replace("scaling_factor", key))
         return None
     _derived_rows(spec, values, findings)
     return spec
@@ -85,8 +88,14 @@ def _report_null_factor(rope: RopeDict, findings: Findings) -> None:
 
 def _layout(context: Context, findings: Findings) -> str:
     found = context.section.given("rope_interleave")
-    if found is not None and isinstance(found.value, bool):
+    read = found is not None and context.facts.reads_rope_interleave
+    if found is not None and read and isinstance(found.value, bool):
         layout, origin = ("interleaved" if found.value else "half_split"), found.key
+    elif context.facts.name == "chatglm":
+        original = context.section.given("original_rope")
+        halves = original is not None and original.value is False
+        layout = "half_split" if halves else "interleaved"
+        origin = original.key if original is not None else context.facts.origin
     elif context.facts.known:
         layout = "interleaved" if context.facts.interleaved else "half_split"
         origin = f"convention of the model class {context.facts.name}"

@@ -21,6 +21,8 @@ NO_POSITIONS = ("nope", "none")
 """Values of position_embedding_type."""
 _SWITCHED_CLASSES = ("granitemoehybrid",)
 """Classes that rotate only where position_embedding_type is rope."""
+_CLASSES_WITHOUT = ("jamba", "kimi_linear", "nemotron_h")
+"""Classes whose attention has no positions, whatever the file says (transformers 5.24)."""
 LARGEST_DISTANCE = 1 << 40
 
 
@@ -45,6 +47,8 @@ def gives_positions_otherwise(section: Section, model_type: str, *, rotary_class
 def lacks_positions(section: Section, model_type: str) -> bool:
     """Whether the configuration switches positions off altogether."""
     kind = section.data.get("position_embedding_type")
+    if model_type in _CLASSES_WITHOUT:
+        return True
     if model_type in _SWITCHED_CLASSES:
         return kind not in ROTARY
     return kind in NO_POSITIONS and not model_class(model_type).known
@@ -53,11 +57,17 @@ def lacks_positions(section: Section, model_type: str) -> bool:
 def describe_other_positions(section: Section, model_type: str, findings: Findings) -> bool:
     """Note what gives this model its positions; False when nothing here tells."""
     if lacks_positions(section, model_type):
+        by_class = model_type in _CLASSES_WITHOUT
+        why = (
+            f"the class {model_type} has none"
+            if by_class
+            else "position_embedding_type is not rope"
+        )
         findings.info(
             "PV175",
-            "No layer has positions: position_embedding_type is not rope, so nothing rotates, and "
-            "the order of tokens is known from the causal mask or from recurrent layers alone.",
-            section.key("position_embedding_type"),
+            f"No layer has positions: {why}, so nothing rotates, and the order of tokens is known "
+            "from the causal mask or from recurrent layers alone.",
+            section.key("model_type" if by_class else "position_embedding_type"),
         )
         return True
     table = position_rows(section, model_type)

@@ -35,8 +35,9 @@ _ROTARY_KEYS = (
     "rope_local_base_freq",
     "global_rope_theta",
     "local_rope_theta",
+    "rope_ratio",
 )
-_ROTARY_TYPES = ("baichuan",)
+_ROTARY_TYPES = ("baichuan", "chatglm")
 """Model types outside transformers that rotate without a key that says so."""
 _ROTARY_KINDS = ("rotary", "rope", "rotary_embedding")
 
@@ -105,6 +106,8 @@ def _is_rotary(section: Section, model_type: str, facts: ModelClass) -> bool:
         return False
     if section.data.get("position_embedding_type") in _ROTARY_KINDS:
         return True
+    if section.data.get("position_encoding_2d") is True:
+        return False  # the first ChatGLM rotates by two positions, which no schedule here shows
     named = facts.known or model_type in _ROTARY_TYPES
     return named or any(key in section for key in _ROTARY_KEYS)
 
@@ -187,7 +190,7 @@ def _runtime_notes(section: Section, findings: Findings) -> None:
             "use_logn_attn",
         )
     if section.data.get("use_dynamic_ntk") is True:
-        findings.warn(
+        findings.info(
             "PV173",
             "use_dynamic_ntk raises the base with the length in the model's own code, in steps; "
             "the rotation shown here is the one up to the trained length.",

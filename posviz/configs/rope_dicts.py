@@ -25,6 +25,9 @@ _DUAL_BASES: tuple[tuple[str, str], ...] = (
     ("global_rope_theta", "local_rope_theta"),
 )
 
+_COMPRESSED_BASE = 160_000.0
+"""DeepSeek-V4's own base for the layers with compressed keys."""
+
 
 @dataclass(frozen=True)
 class RopeDict:
@@ -48,11 +51,32 @@ def rope_dicts(section: Section, facts: ModelClass, findings: Findings) -> tuple
     if dual is not None:
         return _dual(section, facts, dual, findings)
     chosen = _chosen(section, facts, findings)
+    if facts.name == "deepseek_v4" and not {"main", "compress"} <= set(chosen.data):
+        return _main_and_compressed(chosen, facts)
     labels = _labels(chosen.data, section)
     if not labels:
         return (RopeDict(FULL, chosen, base_keys=facts.base_keys),)
     _report_outer_keys(chosen, labels, findings)
     return tuple(_one_of(chosen, label, facts) for label in labels)
+
+
+def _main_and_compressed(chosen: Section, facts: ModelClass) -> tuple[RopeDict, ...]:
+    """DeepSeek-V4: a flat dict scales the compressed layers only, and never cos and sin."""
+    scaled = {key: value for key, value in chosen.data.items() if key != "rope_theta"}
+    if "yarn" in (scaled.get("rope_type"), scaled.get("type")):
+        scaled = {"attention_factor": 1.0, **scaled}
+    default = Found(_COMPRESSED_BASE, facts.origin)
+    compressed = Section(scaled, chosen.path)
+    return (
+        RopeDict("main", Section({}), base_keys=("rope_theta",), per_layer=True),
+        RopeDict(
+            "compress",
+            compressed,
+            base_keys=("compress_rope_theta",),
+            per_layer=True,
+            base_default=default,
+        ),
+    )
 
 
 def _chosen(section: Section, facts: ModelClass, findings: Findings) -> Section:

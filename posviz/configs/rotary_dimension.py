@@ -66,16 +66,20 @@ def _head_dim(
     if found is None and facts.head_dim is not None:
         found = Found(facts.head_dim, facts.origin)
     if found is None:
-        return _derived_head_dim(section, findings)
+        return _derived_head_dim(section, facts, findings)
     value = positive_whole(found, findings, "PV142")
     if value is not None:
         findings.row("head_dim", value, found.key)
     return value
 
 
-def _derived_head_dim(section: Section, findings: Findings) -> int | None:
+def _derived_head_dim(section: Section, facts: ModelClass, findings: Findings) -> int | None:
     size = section.given("hidden_size", "n_embd", "d_model", "dim")
+    if size is None and facts.hidden_size is not None:
+        size = Found(facts.hidden_size, f"hidden_size, {facts.origin}")
     heads = section.given("num_attention_heads", "n_head", "n_heads", "num_heads")
+    if heads is None and facts.num_attention_heads is not None:
+        heads = Found(facts.num_attention_heads, f"num_attention_heads, {facts.origin}")
     if size is None or heads is None:
         findings.error(
             "PV142",
@@ -88,7 +92,7 @@ def _derived_head_dim(section: Section, findings: Findings) -> int | None:
     whole_heads = positive_whole(heads, findings, "PV142")
     if whole_size is None or whole_heads is None:
         return None
-    value, rest = divmod(whole_size, whole_heads)
+    value, rest = divmod(facts.widened * whole_size, whole_heads)
     if rest:
         findings.warn(
             "PV143",
@@ -98,7 +102,9 @@ def _derived_head_dim(section: Section, findings: Findings) -> int | None:
             heads.key,
             head_dim=value,
         )
-    findings.row("head_dim", value, f"{size.key} / {heads.key} = {whole_size} / {whole_heads}")
+    wide = "" if facts.widened == 1 else f"{facts.widened} × "
+    origin = f"{wide}{size.key} / {heads.key} = {wide}{whole_size} / {whole_heads}"
+    findings.row("head_dim", value, origin)
     return value
 
 
@@ -136,11 +142,14 @@ def _partial(
 def _given_partial(
     section: Section, rope: RopeDict, facts: ModelClass, head_dim: int, findings: Findings
 ) -> Found | None:
-    inside = rope.section.given("partial_rotary_factor") if rope.section else None
+    reads_share = rope.section is not None and bool(facts.partial_keys)
+    inside = rope.section.given("partial_rotary_factor") if rope.section and reads_share else None
     found = inside or section.given(*facts.partial_keys)
     if found is not None:
         return found
-    count = section.given("qk_rope_head_dim" if facts.splits_heads else "rotary_dim")
+    count = section.given("qk_rope_head_dim") if facts.splits_heads else None
+    if count is None and facts.reads_rotary_dim:
+        count = section.given("rotary_dim")
     if count is None and facts.rotary_dim is not None:
         count = Found(facts.rotary_dim, f"rotary_dim, {facts.origin}")
     if count is None:
@@ -158,10 +167,10 @@ def _given_partial(
         dims = None
     if dims is None:
         return Found(None, count.key)
-    return Found(_share(dims, head_dim), f"{count.key} / head_dim = {dims} / {head_dim}")
+    return Found(share_of(dims, head_dim), f"{count.key} / head_dim = {dims} / {head_dim}")
 
 
-def _share(dims: int, head_dim: int) -> float:
+def share_of(dims: int, head_dim: int) -> float:
     """The factor whose product with head_dim, rounded down, gives this count back."""
     if not head_dim:
         return 1.0  # hidden_size below the number of heads: an error of its own follows

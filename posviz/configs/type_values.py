@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from posviz.configs.attn_factor import report_attn_factor
 from posviz.configs.findings import Findings
 from posviz.configs.model_classes import ModelClass
 from posviz.configs.numbers import number, shown
@@ -65,6 +66,14 @@ ALWAYS_READ = (
     "mrope_interleaved",
 )
 _BETA_DEFAULTS = {"beta_fast": 32, "beta_slow": 1}
+_READ_BY_CLASS: Mapping[str, tuple[str, ...]] = {
+    "ministral3": ("llama_4_scaling_beta", "max_position_embeddings"),
+    "mistral4": ("llama_4_scaling_beta", "max_position_embeddings"),
+    "phimoe": ("short_mscale", "long_mscale"),
+}
+"""Keys of the dict that a class's own code reads for every type, or accepts without a warning."""
+TRAINED_MARK = "finetuned"
+"""No runtime reads it; it says how the model was trained, and so what can be left out."""
 
 
 def field_name(key: str) -> str:
@@ -94,7 +103,7 @@ def type_values(
                 )
             continue
         _read(key, found, rope, rope_type, findings, values)
-    _report_unread(rope, read, rope_type, findings)
+    _report_unread(rope, read, rope_type, facts, findings)
     return values
 
 
@@ -208,24 +217,52 @@ def _read_list(key: str, found: Found, findings: Findings, values: dict[str, Any
 
 
 def _report_unread(
-    rope: RopeDict, read: tuple[str, ...], rope_type: str, findings: Findings
+    rope: RopeDict, read: tuple[str, ...], rope_type: str, facts: ModelClass, findings: Findings
 ) -> None:
     assert rope.section is not None
-    unread = [key for key in rope.section.data if key not in read and key not in ALWAYS_READ]
+    known = {*read, *ALWAYS_READ, *_read_by_class(facts)}
+    unread = [key for key in rope.section.data if key not in known]
+    if "mscale_all_dim" in unread and rope_type != "default" and facts.softmax_correction:
+        _report_softmax(rope, rope_type, facts, findings)
+        unread.remove("mscale_all_dim")
     attn_factor = rope.section.given("attn_factor")
-    scales = attn_factor is not None and attn_factor.value != 1 and "attn_factor" in unread
-    if attn_factor is not None and scales and rope_type == "yarn":
+    if attn_factor is not None and attn_factor.value != 1 and rope_type == "yarn":
         unread.remove("attn_factor")
-        findings.warn(
-            "PV164",
-            f"{attn_factor.key} is {shown(attn_factor.value)}: transformers 5.24 and vLLM 0.33 do "
-            "not read it, older vLLM and SGLang multiply the attention factor by it. It is not "
-            "used here; attention_factor is the key that all of them could agree on.",
-            attn_factor.key,
-        )
+        report_attn_factor(rope.section, findings)
     if unread:
         findings.info(
             "PV161",
-            f"Not read for the rope type {rope_type}, so without effect: {', '.join(unread)}.",
+            f"Not read for the rope type {rope_type}, so without effect: {', '.join(unread)}."
+            + _about_training(unread),
             *(rope.section.key(key) for key in unread),
         )
+
+
+def _read_by_class(facts: ModelClass) -> tuple[str, ...]:
+    if facts.known:
+        return _READ_BY_CLASS.get(facts.name, ())
+    return ("llama_4_scaling_beta",)  # nobody knows what an unknown class reads of its own
+
+
+def _about_training(unread: list[str]) -> str:
+    if TRAINED_MARK not in unread:
+        return ""
+    return (
+        f" {TRAINED_MARK} says that the model was trained with this scaling; advice on lengths "
+        "goes by it, so keep it."
+    )
+
+
+def _report_softmax(rope: RopeDict, rope_type: str, facts: ModelClass, findings: Findings) -> None:
+    """These classes test for any rope type but default before they scale the softmax."""
+    assert rope.section is not None
+    found, factor = rope.section.find("mscale_all_dim"), rope.section.find("factor")
+    if found is None or not found.value or (factor is not None and factor.value == 1):
+        return
+    findings.warn(
+        "PV163",
+        f"{found.key} is {shown(found.value)}: the attention of {facts.name} multiplies the "
+        "softmax scale by (0.1·mscale_all_dim·ln factor + 1)² for every rope type but default, "
+        f"{rope_type} too. The scores shown here do not include it.",
+        found.key,
+    )

@@ -9,12 +9,16 @@ from posviz.configs.model_classes import ModelClass
 from posviz.configs.numbers import number, positive_whole, shown
 from posviz.configs.rope_dicts import RopeDict
 from posviz.configs.section import Found, Section
+from posviz.configs.window_readings import reading_of_mismatch
 
 _WINDOW_KEYS = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length")
 LONGEST_WINDOW = 1 << 40
 """Tokens; what the encodings take, and far beyond any model."""
 _NAMED_OTHERWISE = ("codegen", "dbrx", "gptj", "recurrent_gemma")
 """Classes without a field max_position_embeddings: they take a null there as any unknown key."""
+_RUNS_FURTHER = ("cohere", "cohere2", "cohere2_moe")
+"""Classes whose files give the window that they were trained for as model_max_length (Command R:
+131072 beside max_position_embeddings 8192); vLLM, SGLang and conversion to GGUF go by it."""
 ORIGINAL = "original_max_position_embeddings"
 _READS_ORIGINAL = ("yarn", "longrope", "llama3")
 
@@ -38,8 +42,22 @@ def read_window(section: Section, facts: ModelClass, findings: Findings) -> Foun
             found.key,
         )
         return None
+    further = _model_max_length(section, facts, value)
+    if further is not None:
+        value, key = further.value, further.key
+        findings.row("max_position_embeddings", value, f"{key}; {found.key} is {found.value}")
+        return further
     findings.row("max_position_embeddings", value, found.key)
     return Found(value, found.key)
+
+
+def _model_max_length(section: Section, facts: ModelClass, window: int) -> Found | None:
+    """The longer window of a Command R; of any other class it is a tokenizer's number."""
+    found = section.given("model_max_length")
+    if found is None or facts.name not in _RUNS_FURTHER or isinstance(found.value, bool):
+        return None
+    whole = isinstance(found.value, int) and window < found.value <= LONGEST_WINDOW
+    return found if whole else None
 
 
 def _is_null(section: Section, facts: ModelClass, findings: Findings) -> bool:
@@ -182,10 +200,17 @@ def check_windows(
 
 def _check_longer(rope_type: str, original: Found, window: Found, findings: Findings) -> None:
     if original.value >= window.value:
+        told = f"{rope_type} then extends nothing."
+        if rope_type == "llama3":
+            told = (
+                f"the bands are then laid out for {original.value} tokens, and slow pairs are "
+                f"divided all the same. If {window.value} is the extended window, the trained one "
+                "belongs here, as 8192 in Llama 3.1."
+            )
         findings.warn(
             "PV125",
             f"{original.key} = {original.value} is not smaller than {window.key} = {window.value}: "
-            f"{rope_type} then extends nothing.",
+            f"{told}",
             original.key,
             window.key,
         )
@@ -208,16 +233,11 @@ def _check_yarn(factor: float, original: Found, window: Found, findings: Finding
     extended = factor * original.value
     if abs(extended - window.value) < 1:
         return
-    kept = (
-        " The file keeps the trained window there, so vLLM stops at it until it is raised."
-        if window.value == original.value
-        else ""
-    )
     findings.warn(
         "PV121",
         f"factor × original = {shown(_whole(extended))} differs from {window.key} = "
         f"{window.value}; the explicit factor {factor:g} is used, not "
-        f"{window.value / original.value:g}.{kept}",
+        f"{window.value / original.value:g}.{reading_of_mismatch(factor, original, window)}",
         "factor",
         original.key,
         window.key,

@@ -36,20 +36,26 @@ class Mark:
 @figure(
     title="Two costs over two parameters",
     formula=r"J = w\,\hat a + (1 - w)\,\hat u,\quad "
-    r"a = \frac{1}{64}\sum_{\delta=1}^{64} |\Delta a(\delta)| = \text{⟨change⟩},\quad "
-    r"u = \frac{1}{P}\sum_{r_i < 1} [\min(1, r'_i) - r_i]_+ = \text{⟨unseen⟩}",
+    r"a = \frac{1}{64}\sum_{\delta=1}^{64} |c'(\delta) - c(\delta)| = \text{⟨change⟩},\quad "
+    r"u = \frac{1}{P}\sum_{r_i < 1} [\min(1, r'_i) - r_i]_+ = \text{⟨unseen⟩},\quad "
+    r"G = \text{⟨gain⟩}",
     help="Every cell is a choice of the two parameters; the darker, the higher the weighted cost "
-    "J. One cost is a, the mean size of the change of the q = k score at distances 1 to 64 "
-    "(dashed iso-lines). The other is u, the arc in turns that a pair reaches within L′ and never "
+    "J. One cost is a, how much the frequencies change the q = k score at distances 1 to 64 on "
+    "average (dashed iso-lines); c is the mean of cos(δ f) over all pairs as trained, c′ the same "
+    "with the extension. The other is u, the arc in turns that a pair reaches within L′ and never "
     "reached in training, averaged over all pairs (dotted iso-lines); r counts the turns of a pair "
     "within L, r′ those within L′. Beyond one turn nothing new can be reached. A hat counts a cost "
-    "from 0 at its lowest to 1 at its highest on the map. Small diamonds are the Pareto front: no "
-    "cell is lower in both costs. Drag the point, or move it with the arrow keys; the star is a "
+    "from 0 at its lowest to 1 at its highest on the map. The factor G on all scores (m², and what "
+    "the attention layer adds) is told beside both costs and is in neither: frequencies that lower "
+    "the curve would seem to undo it. Small diamonds are the Pareto front: no other cell is as low "
+    "in both costs and lower in one. Drag the point, or move it with the arrow keys; the star is a "
     "proposal for the weight w. How many pairs go beyond their trained arc is told for the point.",
     limits="Both costs are counts, not quality: neither knows what fine-tuning repairs, neither "
-    "sees the pairs between kept and divided, for which published values leave room. A low J is "
-    "no reason to leave the values that a model was trained with. Where a runtime rounds the "
-    "bounds of its ramp to whole pairs, the costs are a staircase.",
+    "sees the pairs between kept and divided, for which published values leave room. Neither "
+    "grows much with a factor that is larger than needed, while G does: of points with nearly the "
+    "same J the smaller factor is the better one. A low J is no reason to leave the values that a "
+    "model was trained with. Where a runtime rounds the bounds of its ramp to whole pairs, the "
+    "costs are a staircase.",
 )
 def cost_pad(
     pad: CostPad,

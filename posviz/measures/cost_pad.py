@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from posviz.encodings.rotary import RotaryEncoding
 from posviz.measures.lengths import at_least
+from posviz.measures.logit_factors import logit_gain
 from posviz.measures.pad_costs import both_costs, pareto_front
 from posviz.measures.split_angle import Floats
 from posviz.parameters import Declaration, ParameterError, is_finite_number, sentence
@@ -27,15 +28,20 @@ class PointCosts:
 
     Attributes
     ----------
-    change : mean over distances 1 … 64 of the size of the change that short_range_cost gives.
+    change : mean over distances 1 … 64 of |c' - c|, where c is the mean over pairs of
+        cos(distance · frequency) as trained, c' the same for the spec at the target length: what
+        the frequencies alone do to the score of equal q and k.
     unseen : mean over pairs of the arc that a pair reaches within the target length and never
         reached in training, in turns: max(0, min(1, r') - r) where r < 1, else 0.
     beyond : how many pairs go beyond their trained arc, the beyond_count of spectrum.
+    gain : the factor on the scores (m², and what the attention layer adds). It is no part of
+        ``change``, nor of any weighted cost.
     """
 
     change: float
     unseen: float
     beyond: int
+    gain: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +80,12 @@ class CostPad:
         change, unseen, beyond = both_costs(
             [spec], self.length, self.trained_length, self.reference
         )
-        return PointCosts(change=float(change[0]), unseen=float(unseen[0]), beyond=int(beyond[0]))
+        return PointCosts(
+            change=float(change[0]),
+            unseen=float(unseen[0]),
+            beyond=int(beyond[0]),
+            gain=logit_gain(spec, self.length),
+        )
 
     def contains(self, point: Sequence[float]) -> bool:
         """Whether a point (x, y) lies within the range of the map."""

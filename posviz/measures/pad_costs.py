@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from posviz.encodings.ramps import turns
 from posviz.encodings.rotary import RotaryEncoding
 from posviz.measures.lengths import BEYOND
-from posviz.measures.logit_factors import logit_gain
 from posviz.measures.split_angle import Floats, direct_cos_mean
 
 SHORT_RANGE = 64
@@ -31,21 +30,24 @@ def both_costs(
         trained = np.stack([np.asarray(spec.trained_frequencies()) for spec in specs])
     else:
         trained = np.asarray(reference.trained_frequencies())[None, :]
-    gain = np.array([logit_gain(spec, length) for spec in specs])
     return (
-        _change(inv_freq, trained, gain, min(SHORT_RANGE, length - 1)),
+        _change(inv_freq, trained, min(SHORT_RANGE, length - 1)),
         *_beyond_trained(inv_freq, trained, length, trained_length),
     )
 
 
-def _change(inv_freq: Floats, trained: Floats, gain: Floats, count: int) -> Floats:
-    """Mean over distances 1 … count of |gain · score - trained score|: (specs,)."""
+def _change(inv_freq: Floats, trained: Floats, count: int) -> Floats:
+    """Mean over distances 1 … count of |mean cosine - trained mean cosine|: (specs,).
+
+    A factor on the scores is left out. It is the same at every distance and does not depend on the
+    frequencies, while a lower curve times a factor can look like no change at all.
+    """
     distances = np.arange(1.0, count + 1)
     # Most specs share one trained ladder with their neighbours.
     ladders, place = np.unique(trained, axis=0, return_inverse=True)
     unscaled = np.stack([direct_cos_mean(distances, ladder) for ladder in ladders])
-    scores = gain[:, None] * _cos_means(inv_freq, count)
-    return np.asarray(np.abs(scores - unscaled[place.ravel()]).mean(axis=1))
+    changes = np.abs(_cos_means(inv_freq, count) - unscaled[place.ravel()])
+    return np.asarray(changes.mean(axis=1))
 
 
 def _cos_means(inv_freq: Floats, count: int) -> Floats:

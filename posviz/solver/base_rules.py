@@ -153,8 +153,8 @@ BASE_RULES: tuple[RuleOfAdvice, ...] = (
     RuleOfAdvice(
         id="unfinished_pairs",
         title="Base that keeps the number of unfinished pairs",
-        source="follows from the turns L·b^(-2i/d)/2π of a pair; the count is that of Peng et al. "
-        "2023, arXiv:2309.00071, section 3.2",
+        source="Liu et al. 2023, arXiv:2310.05209 (critical base); the count is that of Peng et "
+        "al. 2023, arXiv:2309.00071, section 3.2",
         caveat="Without fine-tuning the pairs that did finish a turn still change their pace.",
         answer=_unfinished,
         takes="base",
@@ -163,7 +163,7 @@ BASE_RULES: tuple[RuleOfAdvice, ...] = (
     RuleOfAdvice(
         id="critical_dimension",
         title="Base at the critical dimension",
-        source="Liu et al. 2023, arXiv:2310.05209, critical dimension (equation 6)",
+        source="Liu et al. 2023, arXiv:2310.05209 (critical dimension)",
         caveat="The smallest base with which no pair that was unfinished in training finishes a "
         "turn within the target; meant for fine-tuning with the larger base.",
         answer=_critical,

@@ -23,6 +23,10 @@ def notes_on(
         notes += _definitions(readings, known)
     elif readings[0].id == "ntk_base":
         notes += _two_alphas(value, known, dims)
+    elif readings[0].id == "factor":
+        notes.append(
+            "For rope type dynamic, factor is another quantity: factor_dynamic_transformers."
+        )
     return notes, bool(shrinking)
 
 

@@ -72,8 +72,9 @@ MEN_RULES: tuple[RuleOfAdvice, ...] = (
         id="men_fitted",
         title="Men's fitted lower bound",
         source=_SOURCE + ", figure of base against context length",
-        caveat="A line through eleven searched bounds for rotary_dim 128, from 0.67 to 1.9 times "
-        "them; it knows no other rotary_dim.",
+        caveat="A line through eleven bounds for rotary_dim 128 that were searched: they are from "
+        "0.67 to 1.9 times the line, which is lowest against them at 1M tokens; it knows no other "
+        "rotary_dim.",
         answer=_fitted,
         takes="base",
         reach=_fitted_reach,

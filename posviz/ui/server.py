@@ -37,7 +37,10 @@ MOST_BOARDS = 4096
 
 LONGEST_BOARD_NAME = 64
 
-_OPTIONAL_TEXTS = ("layer", "compared", "epoch", "controls_key", "texts_key", "board")
+_OPTIONAL_TEXTS = (
+    *("layer", "compared", "runtime", "wanted"),
+    *("epoch", "controls_key", "texts_key", "board"),
+)
 _slots = asyncio.Semaphore(MOST_AT_ONCE)
 
 

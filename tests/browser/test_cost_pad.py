@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page
 
@@ -98,8 +99,14 @@ def test_drag_of_the_point_moves_both_numbers_the_address_and_the_other_panels(
     # The costs that the panel tells are those of the values in the boxes.
     preset = next(one for one in configs.presets() if one.id == "yarn-llama-2-7b-64k")
     spec = configs.read(preset.config).spec().with_values(beta_fast=fast, beta_slow=slow)
-    change = measures.short_range_cost(spec, length=65536).change
-    assert f"change {abs(change).mean():.4g}," in page.locator(PANEL).inner_text()
+    distances = np.arange(1.0, 65)[:, None]
+    now, trained = (
+        np.cos(distances * each).mean(1)
+        for each in (spec.frequencies(65536), spec.trained_frequencies())
+    )
+    said = page.locator(PANEL).inner_text()
+    assert f"change {abs(now - trained).mean():.4g}," in said
+    assert f"scores × {measures.temperature(spec, length=65536).gain:.4g}," in said
 
 
 def test_point_keeps_out_of_blank_cells(open_page: Callable[..., Page]) -> None:

@@ -46,7 +46,7 @@ METHODS: Mapping[str, dict[str, Any]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """``severity`` lists what is right; ``says`` are patterns; ``numbers`` stand in the report."""
+    """``says`` and ``silent_about`` are patterns; ``numbers`` and ``texts`` are in the report."""
 
     name: str
     config: Any
@@ -54,6 +54,7 @@ class Kind:
     says: tuple[str, ...] = ()
     silent_about: tuple[str, ...] = ()
     numbers: Mapping[str, Any] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
     ask: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -82,6 +82,14 @@ HEADS = (
     Kind(name="latent attention with a share", severity="warn",
          config={**PLAIN, "qk_rope_head_dim": 64, "partial_rotary_factor": 0.5},
          says=(r"already is the part that rotates",)),
+    *(Kind(name=f"the layout of {name}", severity="ok", config={**PLAIN, "model_type": name},
+           texts={"layout": layout})
+      for name, layout in (("llama", "half_split"), ("qwen2", "half_split"),
+                           ("glm4", "interleaved"), ("cohere", "interleaved"))),
+    Kind(name="a layout that the class is not trained with", severity="warn",
+         config={**PLAIN, "model_type": "deepseek_v3", "qk_rope_head_dim": 64,
+                 "rope_interleave": False},
+         says=(r"trained with interleaved pairs",), texts={"layout": "half_split"}),
     Kind(name="latent attention, odd", config={**PLAIN, "qk_rope_head_dim": 63},
          severity="error", says=(r"must be even",)),
 )  # fmt: skip

@@ -54,6 +54,8 @@ def test_kind(kind: Kind) -> None:
     json.dumps(found.as_dict(), allow_nan=False)
     for name, number in kind.numbers.items():
         assert value(found, name) == near(number), name
+    for name, text in kind.texts.items():
+        assert value(found, name) == text, name
 
 
 def test_every_kind_has_its_own_name() -> None:

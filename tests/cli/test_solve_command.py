@@ -83,3 +83,18 @@ def test_what_cannot_be_solved_is_a_sentence(run, words: tuple[str, ...], senten
     result = run("solve", *words)
     assert result.exit_code == 2
     assert sentence in result.stderr
+
+
+def test_a_zero_beside_a_configuration_is_not_replaced(run, config_file) -> None:
+    for option in ("--base", "--original", "--rotary-dim"):
+        result = run(
+            "solve", "lengths", "--config", config_file(QWEN), option, "0", "--target", "9"
+        )
+        assert result.exit_code == 2
+        assert "got 0" in result.stderr
+
+
+def test_json_is_strict(run) -> None:
+    result = run("solve", "lengths", "--original", "8", "--target", "16", "--base", "1e15",
+                 "--rotary-dim", "8", "--json")  # fmt: skip
+    json.loads(result.stdout, parse_constant=pytest.fail)

@@ -169,7 +169,24 @@ def test_a_key_about_the_layout_is_told_only_where_it_says_otherwise(
 ) -> None:
     report = configs.check({**OLD, "model_type": model_type, key: value})
     assert bool(report.of("PV261")) == told
-    assert report.severity in ("ok", "info")
+    obeyed = told and model_type == "deepseek_v3"
+    assert (report.severity == "warn") == obeyed
+    assert bool(told and report.of("PV261")[0].patch) == obeyed
+    if obeyed:
+        assert key not in report.patched("PV261")
+
+
+@pytest.mark.parametrize(
+    ("model_type", "layout"), [("llama", "half_split"), ("cohere", "interleaved"), ("", "both")]
+)
+@pytest.mark.parametrize("value", [True, False])
+def test_only_the_classes_that_ask_rope_interleave_obey_it(
+    model_type: str, layout: str, value: bool
+) -> None:
+    spec: Any = configs.read({**OLD, "model_type": model_type, "rope_interleave": value}).spec()
+    if layout == "both":
+        layout = "interleaved" if value else "half_split"
+    assert spec.layout == layout
 
 
 @pytest.mark.parametrize("runtime", configs.RUNTIMES)

@@ -52,7 +52,9 @@ def test_llama_3_1_without_its_divisors_is_a_warning(tmp_path: Path) -> None:
     assert "rope_freqs.weight" in missing.message
 
 
-@pytest.mark.parametrize("other", [{"window": 8192}, {"base": 10000.0}, {"base": 1000000.0}])
+@pytest.mark.parametrize(
+    "other", [{"window": 8192}, {"window": 32768}, {"base": 10000.0}, {"base": 1000000.0}]
+)
 def test_other_llama_models_need_no_divisors(tmp_path: Path, other: dict[str, Any]) -> None:
     codes = found(llama(tmp_path, **other))
     assert not {"PV361", "PV362", "PV363"} & set(codes)

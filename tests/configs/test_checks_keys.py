@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
 
 from posviz import configs
-from posviz.configs.checks import keys
+from posviz.configs.checks import keys, reading
 from posviz.configs.checks.subject import Subject
 from posviz.configs.presets import presets
 from tests.configs.case_files import DATA
@@ -258,6 +259,23 @@ def test_many_unknown_keys_cost_little_and_say_little() -> None:
     junk = {f"rope_theta{index}": index for index in range(20000)}
     report = configs.check({**GOOD, **junk})
     assert len(report.of("PV270")) <= 12
+
+
+@pytest.mark.parametrize(
+    "rope",
+    [
+        {f"factor{index}": 4 for index in range(20000)},
+        {f"l{index}_attention": {"rope_type": "linear", "factor": "4"} for index in range(300)},
+        {f"l{index}_attention": {"factorr": 4, "alpha": index} for index in range(300)},
+        {"rope_type": "longrope", "short_factor": ["1"] * 20000, "long_factor": [1]},
+    ],
+)
+def test_a_hostile_dict_takes_a_moment_only(rope: dict[str, Any]) -> None:
+    model = configs.read({**MODEL, "rope_scaling": rope})
+    begin = time.process_time()
+    for group in (reading, keys):
+        list(group.find(Subject(model)))
+    assert time.process_time() - begin < 4
 
 
 def test_no_released_model_is_accused() -> None:

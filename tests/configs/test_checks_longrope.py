@@ -112,7 +112,7 @@ def test_exchanged_lists_are_exchanged() -> None:
         ("transformers", 2048, "ok"),
         ("vllm", None, "info"),
         ("llama_cpp", 65536, "info"),
-        ("sglang", 65536, "info"),
+        ("sglang", 65536, "ok"),
         ("mlx", None, "warn"),
         ("mlx", 4096, "warn"),
         ("mlx", 65536, "info"),

@@ -130,7 +130,8 @@ def test_outside_latent_attention_vllm_goes_with_transformers() -> None:
 def test_who_heeds_no_mscale_outside_latent_attention() -> None:
     (found,) = check(mscale=1.0, mscale_all_dim=1.0).of("PV233")
     assert found.values["attention_factor_transformers"] == pytest.approx(1.0, rel=1e-12)
-    assert found.values["attention_factor_sglang"] == pytest.approx(M, rel=1e-12)
+    assert found.values["attention_factor_vllm_old"] == pytest.approx(M, rel=1e-12)
+    assert found.values["attention_factor_sglang"] == pytest.approx(1.0, rel=1e-12)
     assert found.severity == "info"
     assert "sglang" not in configs.check(latent(mscale=1, mscale_all_dim=1)).of("PV233")[0].message
 

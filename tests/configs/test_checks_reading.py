@@ -370,12 +370,12 @@ def test_a_list_of_texts_is_one_diagnosis_with_one_change() -> None:
     assert report.patched("PV112") == scaling(DICTS["longrope"])
 
 
-def test_attn_factor_becomes_the_factor_that_its_readers_come_to() -> None:
+def test_beside_attn_factor_goes_the_factor_that_its_readers_come_to() -> None:
     # 0.5 × (0.1 ln 4 + 1) = 0.5 × 1.138629436
     report = configs.check(scaling({**YARN, "attn_factor": 0.5}))
     changed = report.patched("PV164")["rope_scaling"]
     assert changed["attention_factor"] == pytest.approx(0.569314718, rel=1e-9)
-    assert "attn_factor" not in changed
+    assert changed["attn_factor"] == 0.5
 
 
 def test_truncate_of_a_layer_type_is_said_again_outside() -> None:

@@ -13,6 +13,7 @@ import pytest
 from posviz import configs
 from posviz.catalog import parse
 from posviz.configs.comparison import LONGEST_COMPARISON, Comparison, compare
+from posviz.configs.comparison_words import sentences
 
 PLAIN: dict[str, Any] = {
     "model_type": "llama",
@@ -153,6 +154,63 @@ def test_the_length_decides_where_a_method_depends_on_it() -> None:
         expected = [abs(1 / factor - 1) for factor in scaling[name]]
         assert layer.largest_frequency_error == pytest.approx(max(expected))
     assert compare(plain, long_model).length == 131072
+
+
+DYNAMIC = {
+    **PLAIN,
+    "max_position_embeddings": 4096,
+    "rope_scaling": {"rope_type": "dynamic", "factor": 4.0},
+}
+
+
+def test_dynamic_is_compared_at_its_extended_length_too() -> None:
+    # At 4096 tokens it rotates as trained. At 16384 the base is b·(4·4 - 3)^(128/126), so pair i
+    # turns by 13^(-i/63) of what it did; the last one by 1/13.
+    for one, two, error in (
+        ({**DYNAMIC, "rope_scaling": None}, DYNAMIC, 1 - 1 / 13),
+        (DYNAMIC, {**DYNAMIC, "rope_scaling": None}, 12),
+    ):
+        found = compare(one, two)
+        layer = found.layer()
+        assert (found.length, layer.length, layer.largest_frequency_error) == (4096, 4096, 0)
+        (other,) = layer.others
+        assert other.length == 16384
+        assert other.largest_frequency_error == pytest.approx(error, rel=1e-12)
+        assert other.largest_error_pair == 63
+        assert other.first_difference is not None
+        side = "B" if two is DYNAMIC else "A"
+        assert layer.notes[0] == (
+            f"The rotation of {side} follows the length (Dynamic NTK): at 4,096 tokens as trained, "
+            "at 16,384 tokens extended. So the two are compared at each of these lengths."
+        )
+        said = sentences(layer, 4096)
+        assert "At 4,096 tokens: Every pair that turns in A turns as fast in B." in said
+        assert any(each.startswith("At 16,384 tokens: Largest relative") for each in said)
+    again = compare(DYNAMIC, {**DYNAMIC, "rope_theta": 1e4}).as_dict()
+    assert again["layers"][0]["others"][0]["length"] == 16384
+
+
+def test_longrope_is_compared_with_both_lists() -> None:
+    phi = PRESETS["phi-3-mini-128k"]
+    scaling = phi["rope_scaling"]
+    changed = {**scaling, "short_factor": [1.5 * each for each in scaling["short_factor"]]}
+    found = compare(phi, {**phi, "rope_scaling": changed})
+    layer = found.layer()
+    assert (layer.length, layer.largest_frequency_error) == (131072, 0)
+    (other,) = layer.others
+    assert other.length == 4096
+    assert other.largest_frequency_error == pytest.approx(1 / 3)
+    assert "at 131,072 tokens by its long list, at 4,096 tokens by its short list" in layer.notes[0]
+    at_short = compare(phi, {**phi, "rope_scaling": changed}, length=4096).layer()
+    assert at_short.largest_frequency_error == pytest.approx(1 / 3)
+    assert [each.length for each in at_short.others] == [131072]
+
+
+@pytest.mark.parametrize("two", [YARN, {**PLAIN, "rope_theta": 1e4}, PLAIN])
+def test_one_length_is_enough_for_methods_that_do_not_follow_it(two: dict[str, Any]) -> None:
+    layer = compare(PLAIN, two).layer()
+    assert layer.others == ()
+    assert not any("follows the length" in note for note in layer.notes)
 
 
 def test_a_model_with_one_rotation_stands_beside_every_layer_type_of_the_other() -> None:

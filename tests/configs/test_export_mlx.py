@@ -83,12 +83,24 @@ def test_mlx_s_phi3_reads_the_type_under_its_old_name() -> None:
     assert written["original_max_position_embeddings"] == 4096
 
 
+def test_exaone_4_hands_its_dict_on() -> None:
+    config = {"model_type": "exaone4", "head_dim": 64, "num_attention_heads": 32}
+    rope = {"rope_type": "llama3", "factor": 16.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
+    rope["original_max_position_embeddings"] = 8192
+    config |= {"rope_theta": 1e6, "max_position_embeddings": 65536, "rope_scaling": rope}
+    config |= {"layer_types": ["full_attention"] * 30, "num_hidden_layers": 30}
+    written = json.loads(configs.export(configs.read(config), "mlx").text)
+    assert written["rope_scaling"] == rope
+
+
 @pytest.mark.parametrize(
     ("model_type", "spec", "reason"),
     [
         ("qwen3_moe", get("yarn")(), "reads the base only, not the rope type yarn"),
         ("gpt_oss", get("dynamic_ntk")(head_dim=64), "leaves dynamic without max_position"),
         ("deepseek_v2", get("linear")(head_dim=64), "reads the rope type yarn only"),
+        ("phi3", get("linear")(head_dim=64), "refuses a dict without long_factor"),
+        ("ernie4_5", get("linear")(head_dim=64), "reads the base only, not the rope type linear"),
         ("falcon", get("rope")(head_dim=64), "is not known here"),
         ("llama", get("linear")(partial_rotary_factor=0.5), "rotates whole heads"),
     ],

@@ -235,6 +235,57 @@ def test_models_without_rotation_are_told(architecture: str, words: str) -> None
     assert model.messages[0].text.startswith(words)
 
 
+@pytest.mark.parametrize("architecture", ["nemotron_h", "nemotron_h_moe", "kimi-linear", "jamba"])
+def test_attention_without_positions_is_told(architecture: str) -> None:
+    for keys in ({}, {"rope__freq_base": 10000.0, "rope__dimension_count": 64}):
+        model = configs.read(mapped(architecture, **keys).config)
+        assert model.layers == ()
+        assert "No layer has positions" in model.messages[0].text
+
+
+NEVER_ROTATE = [
+    *("gpt2", "mpt", "refact", "bloom", "mamba", "mamba2", "jamba", "jina-bert-v2", "t5"),
+    *("t5encoder", "jais", "rwkv6", "rwkv6qwen2", "rwkv7", "arwkv7", "wavtokenizer-dec"),
+    *("nemotron_h", "nemotron_h_moe", "kimi-linear"),
+]
+"""llama_model_rope_type gives LLAMA_ROPE_TYPE_NONE for these, and for clip and gptj, which
+llama.cpp does not run as language models."""
+
+
+@pytest.mark.parametrize("architecture", NEVER_ROTATE)
+def test_no_rotation_is_shown_where_llama_cpp_has_none(architecture: str) -> None:
+    found = mapped(architecture, rope__freq_base=10000.0)
+    assert "rope_parameters" not in found.config
+
+
+def test_an_architecture_that_llama_cpp_only_names_is_a_warning() -> None:
+    assert warnings(mapped("gptj")) == [
+        "llama.cpp knows the name gptj, but does not run this architecture."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("architecture", "told"),
+    [
+        ("llama", True),
+        ("mistral3", True),
+        ("granite", True),
+        ("command-r", False),
+        ("cohere2", False),
+        ("llama4", False),
+        ("deepseek2", False),
+        ("ernie4_5", False),
+        ("glm4", False),
+        ("qwen2", False),
+    ],
+)
+def test_reordered_rows_are_told_only_where_the_model_rotates_halves(
+    architecture: str, told: bool
+) -> None:
+    notes = [sentence for _, sentence in mapped(architecture).notes]
+    assert any("pairs of neighbours" in note for note in notes) == told
+
+
 def test_recurrent_models_have_nothing_to_show() -> None:
     with pytest.raises(ConfigError, match="Nothing in this configuration is about rotary"):
         configs.read(mapped("mamba").config)

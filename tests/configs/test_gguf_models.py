@@ -237,7 +237,12 @@ def test_gpt_oss_rounds_the_ramp_as_llama_cpp_does(tmp_path: Path) -> None:
     assert int(difference.argmax()) == 17
     assert difference.max() == pytest.approx(0.76, abs=0.005)
     assert model.rotation().attention_factor == pytest.approx(1.346573590, abs=1e-9)
-    assert [severity for severity, _ in found.notes] == ["info"]
+    assert [severity for severity, _ in found.notes] == ["differs"]
+    assert f"pair 17, which turns by {difference.max():.3g} (relative)" in found.notes[0][1]
+    words = "faster" if model.rotation().inv_freq[17] > own[17] else "more slowly"
+    assert words in found.notes[0][1]
+    (told,) = configs.check(tmp_path / "model.gguf").of("PV360")
+    assert told.severity == "info"
 
 
 @pytest.mark.parametrize("is_written", [True, False])
@@ -341,3 +346,41 @@ def test_plain_llama(tmp_path: Path) -> None:
     check(model, RUN["freq-llama2-7b"]["outputs"]["inv_freq"])
     assert found.tensors == ()
     assert found.names["model_type"] == "general.architecture"
+
+
+@pytest.mark.parametrize(
+    ("pair", "factor", "base", "original"),
+    [
+        # Llama 4 Scout: 2π·500000^(68/128) = 6694.6 < 8192 < 8218.1 = 2π·500000^(70/128).
+        (35, 16.0, 500000.0, 8192),
+        (35, 8.0, 500000.0, 8192),
+        # 2π·500000^(64/128) = 4442.9 … 5453.9: no power of two, one multiple of 1024.
+        (33, 16.0, 500000.0, 5120),
+        # 2π·10000^(2/128) = 7.26 … 8.38
+        (2, 4.0, 10000.0, 8),
+    ],
+)
+def test_a_step_is_llama_3_with_equal_factors(
+    tmp_path: Path, pair: int, factor: float, base: float, original: int
+) -> None:
+    def fill(writer: gguf.GGUFWriter) -> None:
+        sizes(writer, width=4096, heads=32, window=1 << 20, base=base, rotated=128)
+
+    divisors = np.array([1.0] * pair + [factor] * (64 - pair))
+    found, model = opened(tmp_path, "llama4", fill, {"rope_freqs.weight": divisors.tolist()})
+    check(model, list(base ** (-np.arange(64) / 64) / divisors))
+    spec: Any = model.spec()
+    assert (spec.id, spec.scaling_factor) == ("llama3", factor)
+    assert (spec.low_freq_factor, spec.high_freq_factor) == (1, 1)
+    assert spec.original_max_position_embeddings == original
+    assert [severity for severity, _ in found.notes if severity != "info"] == []
+    assert f"1 up to pair {pair - 1} and {factor:g} from pair {pair} on" in found.notes[0][1]
+    report = configs.check(tmp_path / "model.gguf")
+    assert not [each for each in report.of("PV360") if each.severity == "warn"]
+
+
+def test_a_step_with_an_odd_entry_follows_no_rule(tmp_path: Path) -> None:
+    divisors = [1.0] * 35 + [16.0] * 28 + [15.0]
+    found, model = opened(tmp_path, "llama", llama31, {"rope_freqs.weight": divisors})
+    assert found.notes[0][0] == "warn"
+    assert model.spec().id == "longrope"

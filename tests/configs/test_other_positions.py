@@ -204,6 +204,17 @@ def test_a_switch_to_rotary_positions_makes_one(kind: str) -> None:
         assert model.rotation().rotary_dim == 16
 
 
+@pytest.mark.parametrize("model_type", ["jamba", "kimi_linear", "nemotron_h"])
+def test_attention_that_never_rotates_has_no_positions_whatever_is_left_over(
+    model_type: str,
+) -> None:
+    for left in ({}, {"rope_theta": 1e4}, {"rope_scaling": None, "partial_rotary_factor": 0.5}):
+        model = configs.read({"model_type": model_type, "hidden_size": 64, **left})
+        assert model.layers == ()
+        assert [message.code for message in model.messages] == ["PV175"]
+        assert f"the class {model_type} has none" in model.messages[0].text
+
+
 def test_a_model_without_positions_says_so() -> None:
     model = configs.read({"model_type": "granitemoehybrid", "position_embedding_type": "nope"})
     assert [message.code for message in model.messages] == ["PV175"]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
@@ -24,7 +26,17 @@ def test_every_preset_is_a_reference_case_s_configuration() -> None:
         for case in cases(name):
             known[case["params"].get("model")] = case["params"].get("config_json")
     for item in configs.presets():
-        assert item.config == known[item.source]
+        assert _that_bear_on_numbers(item.config) == known[item.source]
+
+
+def _that_bear_on_numbers(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Without the two keys that say how long a model was trained and change no frequency."""
+    kept = {name: value for name, value in config.items() if name != "model_max_length"}
+    if isinstance(kept.get("rope_scaling"), dict):
+        kept["rope_scaling"] = {
+            name: value for name, value in kept["rope_scaling"].items() if name != "finetuned"
+        }
+    return kept
 
 
 def test_every_preset_reads_without_an_error() -> None:

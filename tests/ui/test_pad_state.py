@@ -4,6 +4,7 @@ import csv
 import io
 import re
 
+import numpy as np
 import pytest
 
 from posviz import measures
@@ -121,9 +122,20 @@ def test_map_that_changes_waits_for_rest_and_is_then_that_of_the_new_values():
     assert later["later"]
     rested = answer(session, {**asked(later, 1, base=23_456.0), "rest": True})
     spec = session.view.spec("a")
-    costs = measures.short_range_cost(spec, length=65536).change
-    assert any(f"change {abs(costs).mean():.4g}" in note for note in panel(rested)["notes"])
+    gain = measures.temperature(spec, length=65536).gain
+    assert any(
+        f"change {_change(spec, 65536):.4g}," in note and f"scores × {gain:.4g}," in note
+        for note in panel(rested)["notes"]
+    )
     assert is_at_hand(pad_of(session.view))
+
+
+def _change(spec, length):
+    """Mean change of the mean cosine at distances 1 … 64, without the factor on the scores."""
+    distances = np.arange(1.0, 65)[:, None]
+    now, trained = spec.frequencies(length), spec.trained_frequencies()
+    difference = np.cos(distances * now).mean(1) - np.cos(distances * trained).mean(1)
+    return np.abs(difference).mean()
 
 
 def test_proposal_says_its_weight_and_its_objective():

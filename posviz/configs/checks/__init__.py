@@ -27,6 +27,7 @@ from posviz.configs.checks import (
     precision,
     ramp,
     reading,
+    releases,
     static_scaling,
     tables,
 )
@@ -46,6 +47,7 @@ _GROUPS: tuple[Any, ...] = (
     layout,
     keys,
     exports,
+    releases,
     dimension,
     static_scaling,
     ramp,

@@ -8,7 +8,15 @@ from typing import Any
 
 from posviz.configs.checks.diagnosis import Diagnosis
 from posviz.configs.checks.subject import Rotating, Subject
-from posviz.configs.checks.wording import keys_given, limits, of_runtime, whole, window_key
+from posviz.configs.checks.wording import (
+    keeps_few,
+    keys_given,
+    limits,
+    of_runtime,
+    pairs,
+    whole,
+    window_key,
+)
 from posviz.parameters import number_text
 
 CODES: Mapping[str, str] = {
@@ -59,14 +67,23 @@ def _values(spec: Any, kept: Any) -> dict[str, Any]:
 def _bands(each: Rotating, subject: Subject, values: dict[str, Any]) -> Diagnosis:
     spec = each.spec
     first, behind = values["pairs_unchanged"], spec.pairs - values["pairs_divided"]
+    few = keeps_few(first, spec.pairs)
     return Diagnosis(
         code="PV240",
-        severity="ok",
+        severity="info" if few else "ok",
         message=(
-            f"{first} pairs with wavelengths up to {values['longest_wavelength_unchanged']:g} "
-            f"tokens are kept, {values['pairs_blended']} blended, and {values['pairs_divided']} "
-            f"with wavelengths from {values['shortest_wavelength_divided']:g} tokens divided by "
+            f"{pairs(first)} kept, with wavelengths up to "
+            f"{values['longest_wavelength_unchanged']:g} tokens, {values['pairs_blended']} blended,"
+            f" and {values['pairs_divided']} with wavelengths from "
+            f"{values['shortest_wavelength_divided']:g} tokens divided by "
             f"{spec.scaling_factor:g}.{_product(each, subject)} cos and sin are not scaled."
+            + (
+                " So few are kept that neighbours change as well; check high_freq_factor "
+                f"{spec.high_freq_factor:g} and the original window "
+                f"{spec.original_max_position_embeddings}."
+                if few
+                else ""
+            )
         ),
         fields=keys_given(each, *_FACTORS),
         values={**values, **_windows(each, subject)},

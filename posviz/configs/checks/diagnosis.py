@@ -5,15 +5,16 @@ from __future__ import annotations
 import copy
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import jsonpatch
 
+from posviz.configs.checks.changes import Changes, together
 from posviz.configs.errors import ConfigError
 from posviz.configs.model import Model
-from posviz.parameters import closest
+from posviz.parameters import closest, shortened
 
 Severity = Literal["ok", "info", "warn", "error"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warn", "info", "ok")
@@ -98,12 +99,29 @@ class Report:
         """The diagnoses with this code."""
         return tuple(each for each in self.diagnoses if each.code == code)
 
-    def patched(self, *codes: str) -> dict[str, Any]:
-        """The configuration with the suggested changes of these codes; of all without any code.
+    def changes(self, *codes: str) -> Changes:
+        """The suggested changes of these codes made together, of all without any code.
+
+        The gravest comes first. One that no longer fits after a graver one, or that would undo it,
+        is left out and named.
 
         Raises
         ------
         ConfigError : no diagnosis has this code, or those that have it suggest no change.
+        """
+        for code in codes:
+            self._check_code(code)
+        chosen = [each for each in self.diagnoses if not codes or each.code in codes]
+        return together(self.model.config, chosen)
+
+    def patched(self, *codes: str) -> dict[str, Any]:
+        """The configuration with the suggested changes of these codes; of all without any code.
+
+        Where two changes meet the graver one counts; :meth:`changes` names what was left out.
+
+        Raises
+        ------
+        ConfigError : as :meth:`changes`.
 
         Examples
         --------
@@ -115,20 +133,14 @@ class Report:
         >>> report.patched("PV113")["rope_scaling"]["factor"]
         2.0
         """
-        for code in codes:
-            self._check_code(code)
-        chosen = [each for each in self.diagnoses if not codes or each.code in codes]
-        result = copy.deepcopy(dict(self.model.config))
-        for diagnosis in chosen:
-            result = applied(result, diagnosis.patch)
-        return result
+        return self.changes(*codes).config
 
     def _check_code(self, code: str) -> None:
         found = self.of(code)
         if not found:
             known = sorted({each.code for each in self.diagnoses if each.patch})
             hint = closest(code, known) if known else "none suggests a change"
-            raise ConfigError(f"This report has no diagnosis {code!r:.20}; {hint}.")
+            raise ConfigError(f"This report has no diagnosis {shortened(code)}; {hint}.")
         if not any(each.patch for each in found):
             raise ConfigError(f"The diagnosis {code} suggests no change.")
 
@@ -143,20 +155,41 @@ class Report:
         }
 
 
-def applied(config: dict[str, Any], patch: tuple[Operation, ...]) -> dict[str, Any]:
-    """A configuration with one patch applied.
+def applied(config: Mapping[str, Any], patch: Sequence[Operation]) -> dict[str, Any]:
+    """A configuration with one patch applied; neither is changed.
 
     Raises
     ------
-    ConfigError : the configuration is no longer the one that the patch was written for.
+    ConfigError : no patch, or the configuration is no longer the one that it was written for.
     """
-    try:
-        result = jsonpatch.apply_patch(config, [dict(operation) for operation in patch])
-    except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException) as error:
-        raise ConfigError(f"The change does not fit this configuration: {error}.") from None
+    if not isinstance(config, Mapping) or not _is_patch(patch):
+        raise ConfigError("A change is a list of operations of a JSON Patch on a JSON object.")
+    result: Any = copy.deepcopy(dict(config))
+    for operation in patch:
+        try:
+            result = jsonpatch.apply_patch(result, [copy.deepcopy(dict(operation))], in_place=True)
+        except _NO_PLACE:
+            raise ConfigError(
+                "The change does not fit this configuration: it has no place to "
+                f"{operation['op']} {operation['path']:.60}."
+            ) from None
     if not isinstance(result, dict):
         raise ConfigError("The change would leave no JSON object.")
     return result
+
+
+_NO_PLACE = (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException, TypeError)
+"""TypeError is what jsonpatch says of a place inside a text or a number."""
+_OPERATIONS = ("add", "remove", "replace", "move", "copy", "test")
+
+
+def _is_patch(patch: Any) -> bool:
+    return isinstance(patch, list | tuple) and all(
+        isinstance(each, Mapping)
+        and each.get("op") in _OPERATIONS
+        and isinstance(each.get("path"), str)
+        for each in patch
+    )
 
 
 def _plain(value: Any) -> Any:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from posviz.configs.checks.diagnosis import Diagnosis, Operation
+from posviz.configs.checks.diagnosis import Diagnosis
+from posviz.configs.checks.shares import two_shares, unread_share
 from posviz.configs.checks.subject import Rotating, Subject
-from posviz.configs.checks.trial import holds
 from posviz.configs.checks.wording import of_runtime
-from posviz.configs.numbers import shown
 from posviz.parameters import is_finite_number, number_text
 
 CODES: Mapping[str, str] = {
@@ -20,8 +19,6 @@ CODES: Mapping[str, str] = {
     "PV254": "Latent attention: only the separate part of a head rotates.",
     "PV255": "The share is given under a name that this model class does not read.",
 }
-_SHARES = ("partial_rotary_factor", "rotary_pct", "rotary_emb_fraction")
-_NAMES_READ_BY_VLLM = "partial_rotary_factor, rotary_pct or rotary_emb_fraction"
 
 
 def find(subject: Subject) -> Iterator[Diagnosis]:
@@ -30,8 +27,8 @@ def find(subject: Subject) -> Iterator[Diagnosis]:
         yield from _ladder(each, subject)
     if subject.main is None:
         return
-    yield from _two_shares(subject.main, subject)
-    yield from _unread_share(subject.main, subject)
+    yield from two_shares(subject.main, subject)
+    yield from unread_share(subject.main, subject)
     yield from _heads(subject.main, subject)
     yield from _latent(subject.main, subject)
 
@@ -111,91 +108,6 @@ def _share_fields(each: Rotating, subject: Subject) -> tuple[str, ...]:
     names = ("partial_rotary_factor", "rotary_pct", "rotary_dim")
     found = subject.section.given(*names)
     return () if found is None else (found.key,)
-
-
-def _shares(each: Rotating, subject: Subject) -> dict[str, float]:
-    """Every share that the file gives, by its dotted key; a count becomes a share."""
-    found: dict[str, float] = {}
-    inside = each.given("partial_rotary_factor")
-    if is_finite_number(inside):
-        found[each.key("partial_rotary_factor")] = inside
-    for name in _SHARES:
-        value: Any = subject.section.data.get(name)
-        if is_finite_number(value):
-            found[subject.section.key(name)] = value
-    count = subject.section.data.get("rotary_dim")
-    if is_finite_number(count):
-        found[subject.section.key("rotary_dim")] = count / each.spec.head_dim
-    return found
-
-
-def _two_shares(each: Rotating, subject: Subject) -> Iterator[Diagnosis]:
-    shares = _shares(each, subject)
-    if "qk_rope_head_dim" in subject.section or each.rope.per_layer:
-        return
-    dims = {key: int(share * each.spec.head_dim) for key, share in shares.items()}
-    if len(set(dims.values())) < 2:
-        return
-    told = " and ".join(f"{key} gives {dims[key]}" for key in dims)
-    yield Diagnosis(
-        code="PV252",
-        severity="warn",
-        message=(
-            f"The number of dimensions that rotate is said twice and differs: {told} of "
-            f"{each.spec.head_dim}. Here {each.spec.rotary_dim} rotate; another runtime may read "
-            "the other key."
-        ),
-        fields=tuple(dims),
-        values={"rotary_dim": each.spec.rotary_dim},
-        runtimes=of_runtime(
-            subject,
-            {
-                "transformers": "takes the key inside the dict before the one beside it.",
-                "vllm": f"reads {_NAMES_READ_BY_VLLM}.",
-            },
-        ),
-        patch=_said_alike(each, dims, subject),
-        panel="wavelengths",
-    )
-
-
-def _said_alike(each: Rotating, dims: Mapping[str, int], subject: Subject) -> tuple[Operation, ...]:
-    """The other places say what is read."""
-    right, head = each.spec.rotary_dim, each.spec.head_dim
-    patch = tuple(
-        subject.put(key, right if key.endswith("rotary_dim") else right / head)
-        for key, dim in dims.items()
-        if dim != right
-    )
-    return patch if holds(subject, patch, "warn") else ()
-
-
-def _unread_share(each: Rotating, subject: Subject) -> Iterator[Diagnosis]:
-    facts, shares = subject.facts, _shares(each, subject)
-    if not facts.known or len(shares) != 1:
-        return
-    key, share = next(iter(shares.items()))
-    name = key.rpartition(".")[2]
-    if name not in _SHARES or name in facts.partial_keys or key == each.key(name) != name:
-        return
-    if int(share * each.spec.head_dim) == each.spec.rotary_dim:
-        return
-    real = facts.partial_keys[0]
-    put = (*subject.drop(key), subject.put(subject.section.key(real), share))
-    yield Diagnosis(
-        code="PV255",
-        severity="warn",
-        message=(
-            f"{key} is {shown(share)}, but {facts.name} reads {real} only: "
-            f"{each.spec.rotary_dim} of {each.spec.head_dim} dimensions rotate, not "
-            f"{int(share * each.spec.head_dim)}."
-        ),
-        fields=(key,),
-        values={"rotary_dim": each.spec.rotary_dim},
-        runtimes=of_runtime(subject, {"vllm": f"reads {_NAMES_READ_BY_VLLM}."}),
-        patch=put if facts.rotates_partially and holds(subject, put, "warn") else (),
-        panel="wavelengths",
-    )
 
 
 def _heads(each: Rotating, subject: Subject) -> Iterator[Diagnosis]:

@@ -7,40 +7,40 @@ from collections.abc import Iterator, Mapping
 from posviz.configs.checks.diagnosis import Diagnosis, Severity
 from posviz.configs.checks.subject import Subject
 from posviz.configs.errors import ConfigError, ExportError
-from posviz.configs.writers import export
+from posviz.configs.writers import TITLES, export
 
 CODES: Mapping[str, str] = {
-    "PV350": "The runtime that was asked about cannot rotate as the configuration says.",
-    "PV351": "Settings for the runtime that was asked about rotate as the configuration says.",
+    "PV350": "No settings for the runtime that was asked about, and what follows from that.",
+    "PV351": "The runtime that was asked about rotates as the configuration or the file says.",
 }
-
-_OPEN = ("not known here", "in its own way")
-"""Words of a writer that refuses because it cannot tell."""
+_LOAD_GGUF = ("llama_cpp", "ollama")
 
 
 def find(subject: Subject) -> Iterator[Diagnosis]:
     """One diagnosis where a runtime was named and the configuration can be used."""
     model, runtime = subject.model, subject.runtime
-    if runtime is None or not model.layers or any(layer.problem for layer in model.layers):
+    if runtime is None or not any(layer.rotates for layer in model.layers):
+        return
+    if any(layer.problem for layer in model.layers):
         return
     try:
-        settings = export(model, runtime, target_length=subject.target_length)
+        title = export(model, runtime, target_length=subject.target_length).title
     except ExportError as error:
-        severity, consequence = _consequence(str(error), runtime)
-        yield Diagnosis(
-            code="PV350",
-            severity=severity,
-            message=f"{error} {consequence}",
-            fields=_fields(subject),
-        )
+        if not _is_its_own_file(subject) or error.kind == "length":
+            yield _refused(subject, runtime, error)
+        else:
+            yield from _of_its_own_file(subject, TITLES[runtime])
         return
     except ConfigError:
         return  # the reader's own diagnosis says why the numbers cannot be used
+    if _is_its_own_file(subject):
+        yield from _of_its_own_file(subject, title)
+        return
     yield Diagnosis(
         code="PV351",
         severity="ok",
         message=(
-            f"The settings for {settings.title} rotate as this configuration says: they were "
+            f"The settings for {title} rotate as this configuration says: they were "
             "written and read back to the same frequencies and magnitudes."
         ),
         fields=_fields(subject),
@@ -48,16 +48,51 @@ def find(subject: Subject) -> Iterator[Diagnosis]:
     )
 
 
-def _consequence(why: str, runtime: str) -> tuple[Severity, str]:
+def _is_its_own_file(subject: Subject) -> bool:
+    return subject.gguf is not None and subject.runtime in _LOAD_GGUF
+
+
+def _of_its_own_file(subject: Subject, title: str) -> Iterator[Diagnosis]:
+    """Nothing where a note of the reader says that what is shown is not all of the file."""
+    assert subject.gguf is not None
+    if any(severity in ("warn", "error") for severity, _ in subject.gguf.notes):
+        return
+    yield Diagnosis(
+        code="PV351",
+        severity="ok",
+        message=(
+            f"{title} rotates as these numbers say: they were read off this file, keys and "
+            "tensors, by llama.cpp's own rules."
+        ),
+        values={"runtime": subject.runtime},
+    )
+
+
+def _refused(subject: Subject, runtime: str, error: ExportError) -> Diagnosis:
+    severity, consequence = _consequence(subject, TITLES[runtime], error)
+    return Diagnosis(
+        code="PV350",
+        severity=severity,
+        message=f"{error} {consequence}",
+        fields=_fields(subject),
+        values={"kind": error.kind},
+    )
+
+
+def _consequence(subject: Subject, title: str, error: ExportError) -> tuple[Severity, str]:
     """What follows from a refusal: that settings cannot say it is not that the runtime errs."""
-    if "flags" in why:
-        return "info", (
-            f"No settings are needed where {runtime} takes it from the model's own files; that is "
-            "not looked at here."
-        )
-    if any(words in why for words in _OPEN):
-        return "info", f"So these numbers are not promised for {runtime}."
-    return "warn", f"So {runtime} will not rotate as these numbers say."
+    match error.kind:
+        case "in the file":
+            return "info", (
+                f"{title} needs no settings where conversion wrote it: it takes it from the GGUF "
+                "file. Look at the file itself: posviz check FILE.gguf."
+            )
+        case "unknown":
+            return "info", f"Whether {title} rotates as these numbers say is not known here."
+        case "length":
+            return "warn", f"So {title} does not run {subject.target_length} tokens with this file."
+        case _:
+            return "warn", f"So {title} does not rotate as these numbers say."
 
 
 def _fields(subject: Subject) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from posviz.configs.checks.subject import Rotating, Subject
+from posviz.configs.checks.wording import whole
 from posviz.measures import spectrum
 
 _OF_THE_MODEL = (
@@ -63,7 +64,7 @@ def _of_layer(each: Rotating, subject: Subject) -> dict[str, Any]:
     }
     if each.layer.indices:
         values["layers"] = list(each.layer.indices)
-    return values | _of_method(spec)
+    return values | _of_method(each, subject)
 
 
 def _length(each: Rotating, subject: Subject) -> int:
@@ -73,18 +74,35 @@ def _length(each: Rotating, subject: Subject) -> int:
     return min(asked, _LONGEST)
 
 
-def _of_method(spec: Any) -> dict[str, Any]:
+def _of_method(each: Rotating, subject: Subject) -> dict[str, Any]:
+    spec = each.spec
     values: dict[str, Any] = {}
     original = getattr(spec, "original_max_position_embeddings", None)
     factor = getattr(spec, "scaling_factor", None)
-    if original is not None:
+    # The window of a class that counts it extended says nothing about the trained one.
+    extended_already = spec.id == "linear" and subject.facts.window_is_extended
+    if original is not None and not extended_already:
         values["original_max_position_embeddings"] = original
     if factor is not None:
         values["scaling_factor"] = factor
-    if original is not None and factor is not None:
-        extended = original * factor
-        values["extended_context"] = int(extended) if float(extended).is_integer() else extended
+    extended = _extended_context(each, subject)
+    if extended is not None:
+        values["extended_context"] = extended
     bounds = getattr(spec, "bounds", None)
     if bounds is not None:
         values["ramp_low"], values["ramp_high"] = bounds
     return values
+
+
+def _extended_context(each: Rotating, subject: Subject) -> float | int | None:
+    """Tokens that the method reaches: factor × trained window where the factor is their ratio.
+
+    The factor of llama3, the lists of longrope, HunYuan's alpha and linear in a class whose window
+    is the extended one already are no such ratio: there the window itself is what is reached.
+    """
+    spec, window = each.spec, subject.model.window
+    if spec.id == "linear" and subject.facts.window_is_extended:
+        return window
+    if spec.id in ("yarn", "dynamic_ntk", "linear") or getattr(spec, "variant", "") == "vllm":
+        return whole(spec.scaling_factor * spec.original_max_position_embeddings)
+    return window if spec.id in ("llama3", "longrope", "ntk_aware") else None

@@ -30,6 +30,7 @@ _WEBUI = "text-generation-webui"
 _MEGATRON = "Megatron-LM"
 _OTHERS = "other tools"
 _ORIGINAL = "original_max_position_embeddings"
+_SHARE = "partial_rotary_factor"
 
 FOREIGN: Mapping[str, Foreign] = {
     # Written without capitals, hyphens and underscores.
@@ -53,9 +54,16 @@ FOREIGN: Mapping[str, Foreign] = {
     "ropealpha": Foreign(_EXLLAMA, "rope_theta", "alpha"),
     "ntkalpha": Foreign("the NTK-aware proposal", "rope_theta", "alpha"),
     "rotarybase": Foreign(_MEGATRON, "rope_theta"),
-    "rotarypercent": Foreign(_MEGATRON, "partial_rotary_factor"),
-    "rotaryscalingfactor": Foreign(_MEGATRON, "factor"),
+    "rotarypercent": Foreign(_MEGATRON, _SHARE),
+    # Megatron-LM divides positions by it, Nomic's own code means dynamic NTK by it.
+    "rotaryscalingfactor": Foreign(f"{_MEGATRON} and Nomic", "factor", "unlike"),
     "ropescalingfactor": Foreign(_MEGATRON, "factor"),
+    "ropecondenseratio": Foreign("FastChat (LongChat)", "factor"),
+    "ropepct": Foreign("the first StableLM files", _SHARE),
+    "ropepercent": Foreign(_OTHERS, _SHARE),
+    "ropefraction": Foreign(_OTHERS, _SHARE),
+    "rotarypercentage": Foreign(_OTHERS, _SHARE),
+    "rotaryfraction": Foreign(_OTHERS, _SHARE),
     "seqleninterpolationfactor": Foreign(_MEGATRON, "factor"),
     "rotaryseqleninterpolationfactor": Foreign(_MEGATRON, "factor"),
     "yarnrotaryscalingfactor": Foreign(_MEGATRON, "factor"),
@@ -100,3 +108,13 @@ NOT_A_SLIP = frozenset(
     }
 )
 """Real keys of released models that differ by a letter or two."""
+
+_NOTHING_WITH_1 = ("factor", _SHARE)
+
+
+def changes_nothing(foreign: Foreign | None, value: object) -> bool:
+    """Whether the number of another tool says what holds without it: null, or a scaling by 1."""
+    if value is None:
+        return True
+    neutral = foreign is not None and (foreign.how == "alpha" or foreign.real in _NOTHING_WITH_1)
+    return neutral and not isinstance(value, bool) and value == 1

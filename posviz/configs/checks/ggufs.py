@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from posviz.configs.checks.diagnosis import Diagnosis, Severity
+from posviz.configs.checks.dropped_scaling import looks_like_llama_3_1
 from posviz.configs.checks.subject import Rotating, Subject
 
 CODES: Mapping[str, str] = {
@@ -18,10 +19,13 @@ CODES: Mapping[str, str] = {
 _EVERY, _LONG, _SHORT = (
     *("rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight"),
 )
-_SEVERITIES: Mapping[str, Severity] = {"info": "ok", "warn": "warn", "error": "error"}
+_SEVERITIES: Mapping[str, Severity] = {
+    "info": "ok",
+    "differs": "info",
+    "warn": "warn",
+    "error": "error",
+}
 """A note of severity info tells how a number was read; it asks for nothing."""
-_LLAMA_BASE, _LLAMA_WINDOW = 500000.0, 8192
-"""Llama 3's base, which 3.1 kept, and the window of 3, which 3.1 extended with divisors."""
 _PHI_WINDOW = 4096
 
 
@@ -76,18 +80,16 @@ def _present(main: Rotating) -> Diagnosis:
 
 def _missing_bands(main: Rotating, subject: Subject) -> Iterator[Diagnosis]:
     window = subject.model.window
-    if subject.model.model_type != "llama" or window is None or window <= _LLAMA_WINDOW:
-        return
-    if main.spec.base != _LLAMA_BASE or main.spec.id != "rope":
+    if not looks_like_llama_3_1(main, subject):
         return
     yield Diagnosis(
         code="PV362",
         severity="warn",
         message=(
             f"Base {main.spec.base:g} with {window} tokens is how Llama 3.1 and later are made, "
-            f"but {_EVERY}, which holds their divisors, is missing and no scaling is set: the file "
-            "is from before conversion wrote it, and text beyond 8192 tokens goes wrong. Convert "
-            "the model again."
+            f"but {_EVERY}, which holds their divisors, is missing and no scaling is set. If this "
+            "is one of them, the file is from before conversion wrote it, and the rotation is not "
+            "the one of training, which shows most in long text: convert the model again."
         ),
         values={"base": main.spec.base, "max_position_embeddings": window},
         panel="divisors",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from posviz.configs.checks.behaviours import READ_BY_OTHERS
 from posviz.configs.checks.diagnosis import Diagnosis, Operation
 from posviz.configs.checks.look_alikes import LookAlike, look_alikes
 from posviz.configs.checks.misplaced import misplaced
@@ -13,6 +14,7 @@ from posviz.configs.checks.no_type import without_a_type
 from posviz.configs.checks.places import ONLY_INSIDE, places_of
 from posviz.configs.checks.subject import Subject
 from posviz.configs.checks.trial import holds
+from posviz.configs.checks.wording import of_runtime
 from posviz.configs.numbers import shown
 from posviz.parameters import is_finite_number, number_text
 
@@ -164,16 +166,13 @@ def _alpha(subject: Subject) -> Iterator[Diagnosis]:
             severity="warn",
             message=(
                 f"{key} is not read here. alpha is the multiplier of NTK-aware scaling, base × "
-                "alpha^(d/(d-2)), for HunYuan's and vLLM's type dynamic and for ExLlama; the lower "
-                "bound of the ramp, beta_slow, in the YaRN paper; and low_freq_factor where "
-                "NTK-by-parts is written as llama3. Write the key that is meant."
+                "alpha^(d/(d-2)), for the type dynamic of HunYuan, vLLM and SGLang and for "
+                "ExLlama; the lower bound of the ramp, beta_slow, in the YaRN paper; and "
+                "low_freq_factor where NTK-by-parts is written as llama3. Write the key that is "
+                "meant."
             ),
             fields=(key,),
-            runtimes=(
-                {"vllm": "takes alpha before factor for the type dynamic."}
-                if subject.concerns("vllm")
-                else {}
-            ),
+            runtimes=of_runtime(subject, READ_BY_OTHERS["alpha"]),
         )
 
 
@@ -182,21 +181,44 @@ def _alpha_fields(message: Any) -> tuple[str, ...]:
 
 
 def _rope_ratio(subject: Subject) -> Iterator[Diagnosis]:
-    ratio = subject.section.data.get("rope_ratio")
+    ratio: Any = subject.section.data.get("rope_ratio")
     if not is_finite_number(ratio) or ratio == 1:
         return
     base = subject.main.spec.base if subject.main is not None else None
+    if subject.model.model_type == "chatglm":
+        if base is not None:
+            yield _applied_ratio(ratio, base, subject)
+        return
     raised = "" if base is None else f": {number_text(base)} × {shown(ratio)} = {base * ratio:g}"
     yield Diagnosis(
         code="PV274",
         severity="warn",
         message=(
             "rope_ratio multiplies the base in ChatGLM's own code and in its conversion to GGUF"
-            f"{raised}. It is not applied here: write that base as rope_theta to see its curves."
+            f"{raised}. The model type is not chatglm, so it is not applied here: write that base "
+            "as rope_theta to see its curves."
         ),
         fields=(subject.section.key("rope_ratio"),),
         values={} if base is None else {"base_with_rope_ratio": float(base * ratio)},
         runtimes={"transformers": "does not read it in its own classes."}
+        if subject.concerns("transformers")
+        else {},
+        panel="wavelengths",
+    )
+
+
+def _applied_ratio(ratio: float, base: float, subject: Subject) -> Diagnosis:
+    return Diagnosis(
+        code="PV274",
+        severity="ok",
+        message=(
+            "rope_ratio multiplies the base, as in ChatGLM's own code, in vLLM and in its "
+            f"conversion to GGUF: {number_text(base / ratio)} × {shown(ratio)} = "
+            f"{number_text(base)}."
+        ),
+        fields=(subject.section.key("rope_ratio"),),
+        values={"base_with_rope_ratio": base},
+        runtimes={"transformers": "has no class for it; the model brings its own code."}
         if subject.concerns("transformers")
         else {},
         panel="wavelengths",

@@ -44,13 +44,18 @@ def find(subject: Subject) -> Iterator[Diagnosis]:
 def _layout(each: Rotating, subject: Subject) -> Diagnosis:
     layout = each.spec.layout
     found = subject.section.data.get(_READ)
-    if isinstance(found, bool):
+    read = isinstance(found, bool) and subject.facts.reads_rope_interleave
+    if read:
         origin = f"as {_READ} says"
     elif subject.facts.known:
         origin = f"as the class {subject.facts.name} does it"
+    elif subject.facts.interleaved:
+        origin = f"as the own code of {subject.facts.name} does it"
     else:
         origin = "which is usual; no model class is known here"
-    fields = (subject.section.key(_READ),) if isinstance(found, bool) else ()
+        if subject.section.given("kv_lora_rank") is not None:
+            origin += ", and DeepSeek's own latent attention rotates neighbours instead"
+    fields = (subject.section.key(_READ),) if read else ()
     return Diagnosis(
         code="PV260",
         severity="ok",
@@ -80,12 +85,14 @@ def _key(name: str, each: Rotating, subject: Subject) -> Iterator[Diagnosis]:
     says = "interleaved" if value == _MEANS_INTERLEAVED[name] else "half_split"
     usual = "interleaved" if subject.facts.interleaved else "half_split"
     key = subject.section.key(name)
-    if name == _READ:
+    obeyed = name == _READ and subject.facts.reads_rope_interleave
+    if obeyed:
         if not subject.facts.known or says == usual:
             return
         text = (
-            f"{key} is {shown(value)}, which means {says.replace('_', '-')}; the class "
-            f"{subject.facts.name} is trained with {usual.replace('_', '-')} pairs."
+            f"{key} is {shown(value)}, which means {says.replace('_', '-')}, and transformers "
+            f"obeys; the class {subject.facts.name} is trained with {usual.replace('_', '-')} "
+            "pairs, so every logit between different positions is wrong. Drop the key."
         )
     elif says == each.spec.layout:
         return
@@ -97,10 +104,11 @@ def _key(name: str, each: Rotating, subject: Subject) -> Iterator[Diagnosis]:
         )
     yield Diagnosis(
         code="PV261",
-        severity="info",
+        severity="warn" if obeyed else "info",
         message=text,
         fields=(key,),
         values={"layout": each.spec.layout, "layout_of_the_key": says},
+        patch=subject.drop(key) if obeyed else (),
         runtimes=of_runtime(subject, {"mlx": "takes it as the argument traditional of its rope."})
         if name == "rope_traditional"
         else {},

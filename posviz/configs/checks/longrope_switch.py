@@ -27,8 +27,8 @@ def which_list(each: Rotating, subject: Subject) -> Diagnosis:
         message=(
             f"{told} (switch at original_max_position_embeddings = {original}); frequencies of one "
             f"pair differ by up to {ratio:.4g} times between them. Runtimes decide differently: "
-            "transformers by the length of each call, vLLM, SGLang and llama.cpp once by capacity, "
-            "MLX always takes the long one."
+            "transformers by the length of each call, SGLang by each forward pass, vLLM and "
+            "llama.cpp once by capacity, MLX always takes the long one."
         ),
         fields=(*keys_given(each, "original_max_position_embeddings"), window_key(subject)),
         values={
@@ -46,7 +46,7 @@ def which_list(each: Rotating, subject: Subject) -> Diagnosis:
 def _severity(subject: Subject, within: bool) -> Any:
     if subject.runtime == "mlx":
         return "info" if subject.target_length is not None and not within else "warn"
-    if subject.runtime in ("vllm", "vllm_old", "sglang", "llama_cpp"):
+    if subject.runtime in ("vllm", "vllm_old", "llama_cpp"):
         return "info"
     return "info" if within and subject.runtime is None else "ok"
 
@@ -66,9 +66,12 @@ def _deciding(original: int) -> dict[str, str]:
     return {
         "transformers": f"per call: the long list for every position once a position id reaches "
         f"{original}; keys cached before keep the short one.",
+        "transformers_v4": "per call as in version 5 from 4.51 on, and in Phi-3's class before; "
+        "other classes keep one list at every length before 4.51.",
         "vllm": f"once: the long list if --max-model-len (default {original}) {by_capacity}",
         "llama_cpp": f"once: the long list if the context size {by_capacity}",
         "vllm_old": f"once: the long list if --max-model-len {by_capacity}",
-        "sglang": f"once: the long list if --context-length {by_capacity}",
+        "sglang": "per forward pass: the long list for every token of the batch once a position "
+        f"is above {original}; keys cached before keep the short one.",
         "mlx": "always the long list.",
     }

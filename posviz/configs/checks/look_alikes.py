@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from posviz.configs.checks.foreign_names import FOREIGN, INSIDE_ONLY, NOT_A_SLIP, Foreign
+from posviz.configs.checks.foreign_names import (
+    FOREIGN,
+    INSIDE_ONLY,
+    NOT_A_SLIP,
+    Foreign,
+    changes_nothing,
+)
 from posviz.configs.checks.places import DICT_KEYS, exists
 from posviz.configs.checks.subject import Subject
 from posviz.configs.findings import Findings
+from posviz.configs.model_classes import ModelClass
 from posviz.configs.rope_dicts import RopeDict, rope_dicts
 from posviz.configs.section import Section
 
@@ -82,13 +89,20 @@ def look_alikes(subject: Subject) -> tuple[LookAlike, ...]:
     """Every such key of the text model's section and of its rotary dicts."""
     if not subject.model.layers:
         return ()
-    found = list(_beside(subject.section))
+    found = [_as_read(each, subject.facts) for each in _beside(subject.section)]
     seen: set[str] = set()
     for rope in rope_dicts(subject.section, subject.facts, Findings()):
         if rope.section is not None and rope.section.path not in seen | {subject.facts.origin, ""}:
             seen.add(rope.section.path)
             found += _inside(rope)
-    return tuple(each for each in found if _stands(subject.config, each.key))
+    meant = (each for each in found if not changes_nothing(each.foreign, each.value))
+    return tuple(each for each in meant if _stands(subject.config, each.key))
+
+
+def _as_read(each: LookAlike, facts: ModelClass) -> LookAlike:
+    """Some classes have their own name for the share of a head."""
+    own = facts.partial_keys[0] if facts.partial_keys else each.real
+    return replace(each, real=own) if each.real == "partial_rotary_factor" else each
 
 
 def _stands(config: Mapping[str, Any], key: str) -> bool:

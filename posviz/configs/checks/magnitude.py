@@ -11,7 +11,7 @@ from posviz.configs.checks.mscale_rules import mscale_numbers
 from posviz.configs.checks.rope_patches import tried
 from posviz.configs.checks.subject import Rotating, Subject
 from posviz.configs.checks.wording import keys_given, of_runtime
-from posviz.parameters import number_text
+from posviz.parameters import is_finite_number, number_text
 
 CODES: Mapping[str, str] = {
     "PV230": "attention_factor is given: it, the default, and both squared on the logits.",
@@ -22,6 +22,8 @@ CODES: Mapping[str, str] = {
 }
 _TOLERANCE = 2e-3
 """Relative; people write such numbers with three or four digits."""
+_LARGEST_RATIO = 2.0
+"""Of two factors on the logits, the given one and the default."""
 _SMALLEST_STEP = 0.02
 """Below this distance in the logarithm the default and its square cannot be told apart."""
 _GGUF = (
@@ -29,13 +31,17 @@ _GGUF = (
     "effect while the ramp is on"
 )
 _MULTIPLIES = "reads attn_factor, which multiplies 0.1·ln s + 1, and not attention_factor"
+_MULTIPLIES_EITHER = (
+    "reads attn_factor, which multiplies 0.1·ln s + 1 or the ratio that mscale and mscale_all_dim "
+    "give, and not attention_factor"
+)
 _MSCALES = "reads short_mscale and long_mscale for longrope, not attention_factor"
 _IGNORES: Mapping[str, Mapping[str, str]] = {
     "yarn": {
         "llama_cpp": _GGUF,
         "ollama": _GGUF,
         "mlx": "does not read attention_factor; it works out 0.1·ln s + 1 from mscale",
-        "sglang": _MULTIPLIES,
+        "sglang": _MULTIPLIES_EITHER,
         "vllm_old": _MULTIPLIES,
     },
     "longrope": {
@@ -92,8 +98,21 @@ def _given(each: Rotating, subject: Subject) -> Iterator[Diagnosis]:
     else:
         yield _mistaken(each, subject, given, default, mistake)
     why = _ignored_by(each, subject).get(subject.runtime or "")
+    default = _taken_instead(each, subject, default)
     if why is not None and not math.isclose(given, default, rel_tol=1e-6):
         yield _not_taken(each, why, given, default)
+
+
+def _taken_instead(each: Rotating, subject: Subject, default: float) -> float:
+    """What the runtime multiplies cos and sin by in place of attention_factor."""
+    if each.spec.id != "yarn" or subject.runtime not in ("sglang", "vllm_old"):
+        return default
+    unread = {"attention_factor": None}
+    if subject.runtime == "vllm_old" and not subject.facts.softmax_correction:
+        unread |= {"mscale": None, "mscale_all_dim": None}
+    derived = float(each.spec.model_copy(update=unread).magnitude(1))
+    attn = each.given("attn_factor")
+    return derived * attn if is_finite_number(attn) else derived
 
 
 def _stated(each: Rotating, subject: Subject, given: float, default: float) -> Diagnosis:
@@ -103,13 +122,21 @@ def _stated(each: Rotating, subject: Subject, given: float, default: float) -> D
         told = f"is the default, {rule} = {default:.7g}"
     else:
         told = f"counts in place of the default, {rule} = {default:.7g}"
+    ratio = given**2 / default**2
+    # Released models switch the temperature off with 1, whatever their factor is.
+    unusual = given != 1 and not 1 / _LARGEST_RATIO <= ratio <= _LARGEST_RATIO
+    rare = ""
+    if given == 1 and not same:
+        rare = " With 1 the temperature is off."
+    elif unusual:
+        rare = f" That is {ratio:.3g} times the default, which no published recipe is known to be."
     return Diagnosis(
         code="PV230",
-        severity="ok",
+        severity="warn" if unusual else "ok",
         message=(
             f"attention_factor {number_text(given)} {told}. It multiplies cos and sin, so both "
             f"query and key: logits change by its square, {given**2:.6g} (default "
-            f"{default**2:.6g})."
+            f"{default**2:.6g}).{rare}"
         ),
         fields=keys_given(each, "attention_factor", "factor"),
         values=_values(given, default),
@@ -176,7 +203,7 @@ def _not_taken(each: Rotating, why: str, given: float, default: float) -> Diagno
         severity="warn",
         message=(
             f"attention_factor {number_text(given)} does not reach this runtime: it "
-            f"{why}. With the default {default:.7g} logits change by "
+            f"{why}. It multiplies cos and sin by {default:.7g}, so logits change by "
             f"{default**2:.6g} in place of {given**2:.6g}."
         ),
         fields=keys_given(each, "attention_factor"),

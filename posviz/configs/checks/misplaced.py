@@ -27,6 +27,7 @@ def misplaced(subject: Subject) -> Iterator[Diagnosis]:
     yield from _beside(subject)
     yield from _inside(subject)
     yield from _base_under_another_name(subject)
+    yield from _base_of_the_attention(subject)
     yield from _outside_the_text_model(subject)
     yield from _nested_twice(subject)
 
@@ -83,6 +84,26 @@ def _base_under_another_name(subject: Subject) -> Iterator[Diagnosis]:
     )
     told = of_runtime(subject, {"vllm": f"reads {name} where rope_theta is missing."})
     yield replace(found, runtimes=told, panel="wavelengths")
+
+
+def _base_of_the_attention(subject: Subject) -> Iterator[Diagnosis]:
+    """DBRX's files have their base in attn_config, which transformers 5 does not read there."""
+    section, main = subject.section, subject.main
+    inner = section.data.get("attn_config")
+    value: Any = inner.get("rope_theta") if isinstance(inner, Mapping) else None
+    if main is None or not is_finite_number(value) or value == main.spec.base:
+        return
+    key, place = f"{section.key('attn_config')}.rope_theta", section.key("rope_theta")
+    free = section.data.get("rope_theta") is None and main.given("rope_theta") is None
+    found = _diagnosis(
+        subject,
+        f"{key} = {value:g} is where the files of DBRX have the base that the model was trained "
+        f"with; transformers 5 reads {place} only, and rotates with {main.spec.base:g}.",
+        (key,),
+        (subject.put(place, value),) if free else (),
+    )
+    told = {"transformers": "does not read it.", "vllm": "reads it in its DBRX class."}
+    yield replace(found, runtimes=of_runtime(subject, told), panel="wavelengths")
 
 
 def _inside(subject: Subject) -> Iterator[Diagnosis]:

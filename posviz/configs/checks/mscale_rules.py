@@ -8,29 +8,57 @@ from typing import Any
 from posviz.configs.checks.diagnosis import Diagnosis
 from posviz.configs.checks.subject import Rotating, Subject
 from posviz.configs.checks.wording import keys_given, of_runtime
+from posviz.configs.writers.llama_cpp_yarn import ARCHITECTURES, multiplier_in_file
 
 _RULES: Mapping[str, str] = {
     "transformers": "transformers",
     "vllm": "transformers",
     "mlx": "deepseek_yarn",
-    "llama_cpp": "llama.cpp",
 }
 """Rule by runtime; vLLM's DeepSeek classes take deepseek_yarn."""
-_HEEDS_NONE = ("sglang", "vllm_old")
-"""Runtimes whose yarn reads mscale in the DeepSeek classes only."""
+_HEEDS_NONE = "vllm_old"
+"""The runtime whose yarn reads mscale in the DeepSeek classes only."""
+_WANTS_BOTH = "sglang"
+"""The runtime whose yarn takes the ratio where both stand, 0 included, and no lone one."""
+_ALIKE = {"transformers_v4": "transformers", "ollama": "llama_cpp"}
+_OF_THE_FILE = (
+    "takes mscale_all_dim from yarn_log_multiplier in the GGUF file, which conversion writes for "
+    "some architectures only."
+)
 _SAME = 1e-6
 
 
 def gains_by_runtime(each: Rotating, subject: Subject) -> dict[str, tuple[float, float]]:
-    """Factor on cos and sin, and what logits of rotated dimensions change by, in each runtime."""
+    """Factor on cos and sin, and what logits of rotated dimensions change by, in each runtime.
+
+    llama.cpp is left out where it is not known whether a converted file holds mscale_all_dim.
+    """
     rules = dict(_RULES)
     latent = _is_latent(each, subject)
     if latent:
         rules["vllm"] = "deepseek_yarn"
     found = {name: _numbers(each.spec, rule) for name, rule in rules.items()}
+    plain = _numbers(
+        each.spec.model_copy(update={"mscale": None, "mscale_all_dim": None}), "transformers"
+    )
     if not latent:
-        plain = each.spec.model_copy(update={"mscale": None, "mscale_all_dim": None})
-        found |= dict.fromkeys(_HEEDS_NONE, _numbers(plain, "transformers"))
+        found[_HEEDS_NONE] = plain
+        both = None not in (each.spec.mscale, each.spec.mscale_all_dim)
+        if not both:
+            found[_WANTS_BOTH] = plain
+        elif each.given("mrope_section") is None:  # with the sections it stops at mscale
+            found[_WANTS_BOTH] = _numbers(each.spec, "deepseek_yarn")
+    model_type = subject.model.model_type
+    if subject.gguf is not None:
+        found["llama_cpp"] = found["transformers"]  # read off the file as llama.cpp reads it
+    elif latent:
+        found["llama_cpp"] = _numbers(each.spec, "llama.cpp")
+    elif multiplier_in_file(subject.section.data, model_type):
+        # mscale is not read; only the code of DeepSeek's architecture makes up for that.
+        unread = each.spec.model_copy(update={"mscale": 1.0})
+        found["llama_cpp"] = _numbers(unread, "deepseek_yarn")
+    elif model_type in ARCHITECTURES:
+        found["llama_cpp"] = plain
     return found
 
 
@@ -45,45 +73,52 @@ def mscale_numbers(each: Rotating, subject: Subject) -> Iterator[Diagnosis]:
     if not each.spec.mscale and not each.spec.mscale_all_dim:
         return
     found = gains_by_runtime(each, subject)
-    own = subject.runtime if subject.runtime in found else "transformers"
-    magnitude, gain = found[own]
-    reference = found["transformers"][0]
-    differ = any(abs(each_one[0] / reference - 1) > _SAME for each_one in found.values())
+    own = _ALIKE.get(subject.runtime or "", subject.runtime) or "transformers"
+    asked = own if own in found else "transformers"
+    differ = tuple(_others(found, None if subject.runtime is None else own))
+    told = {name: f"cos and sin × {pair[0]:.6g}." for name, pair in found.items() if differ}
+    if "llama_cpp" not in found and each.spec.mscale_all_dim:
+        told["llama_cpp"] = _OF_THE_FILE
+    magnitude, gain = found[asked]
     yield Diagnosis(
         code="PV233",
         severity=_severity(each, subject, differ),
-        message=_text(each, magnitude, gain, differ, found),
+        message=_text(each, magnitude, gain, asked, found, differ),
         fields=keys_given(each, "mscale", "mscale_all_dim", "factor"),
         values={
             "attention_factor": magnitude,
             "logit_gain": gain,
             **{f"attention_factor_{name}": pair[0] for name, pair in found.items()},
         },
-        runtimes=of_runtime(
-            subject,
-            {name: f"cos and sin × {pair[0]:.6g}." for name, pair in found.items()}
-            if differ
-            else {},
-        ),
+        runtimes=of_runtime(subject, told),
         layer_type=each.name,
         panel="profiles" if differ else "score_decay",
     )
 
 
-def _severity(each: Rotating, subject: Subject, differ: bool) -> Any:
+def _others(found: Mapping[str, tuple[float, float]], asked: str | None) -> Iterator[str]:
+    """Who has another number than transformers: of all, or of the one that was asked about."""
+    reference = found["transformers"][0]
+    for name, (magnitude, _) in found.items():
+        if asked in (None, name) and abs(magnitude / reference - 1) > _SAME:
+            yield name
+
+
+def _severity(each: Rotating, subject: Subject, differ: tuple[str, ...]) -> Any:
     if not differ:
         return "ok"
     # One of the two alone is not the recipe of any model that was released with them.
     lone = not (each.spec.mscale and each.spec.mscale_all_dim)
-    return "warn" if lone or subject.runtime not in (None, "transformers") else "info"
+    return "warn" if lone or subject.runtime is not None else "info"
 
 
 def _text(
     each: Rotating,
     magnitude: float,
     gain: float,
-    differ: bool,
+    asked: str,
     found: Mapping[str, tuple[float, float]],
+    differ: tuple[str, ...],
 ) -> str:
     given = ", ".join(
         f"{key} {value:g}"
@@ -94,7 +129,9 @@ def _text(
     if each.spec.softmax_correction:
         told += ", and the softmax scale carries the rest"
     told += f"; logits of rotated dimensions change by {gain:.6g} in all."
-    if differ:
+    if asked in differ:
+        told += f" That is {asked}; transformers multiplies them by {found['transformers'][0]:.6g}."
+    elif differ:
         listed = ", ".join(f"{name} {pair[0]:.6g}" for name, pair in found.items())
         told += f" Runtimes differ in the factor on cos and sin: {listed}."
     return told

@@ -63,13 +63,17 @@ def _diagnosis(each: Rotating, given: list[str], subject: Subject) -> Diagnosis:
         ),
         fields=tuple(each.key(name) for name in given),
         values={name: each.given(name) for name in given},
-        runtimes=_runtimes(subject),
+        runtimes=_runtimes(each, subject),
         patch=patch if holds(subject, patch, "warn") else (),
         layer_type=each.name,
         panel="divisors",
     )
 
 
-def _runtimes(subject: Subject) -> dict[str, str]:
+def _runtimes(each: Rotating, subject: Subject) -> dict[str, str]:
+    assert each.rope.section is not None
+    data = each.rope.section.data
+    if data.get("rope_type", data.get("type", "default")) is None:
+        return {}  # it stops at the null, which has its own diagnosis
     told = {"transformers": "rotates unscaled, with a warning about unrecognised keys."}
     return told if subject.concerns("transformers") else {}

@@ -12,6 +12,8 @@ CODES: Mapping[str, str] = {
     "PV301": "The padding index is not the usual one, which moves the first position.",
     "PV302": "The padding index that positions are counted from cannot be used.",
 }
+_RELEASED: Mapping[str, tuple[int, ...]] = {"lilt": (1,), "markuplm": (1,)}
+"""Released weights of a class whose configuration class has another default."""
 
 
 def find_padding(table: PositionRows, subject: Subject) -> Iterator[Diagnosis]:
@@ -34,7 +36,7 @@ def find_padding(table: PositionRows, subject: Subject) -> Iterator[Diagnosis]:
             fields=(found.key,),
             patch=(subject.put(found.key, _usual(name)),),
         )
-    elif table.padding != _usual(name):
+    elif table.padding not in (_usual(name), *_RELEASED.get(name, ())):
         yield from _unusual_padding(table, subject)
 
 

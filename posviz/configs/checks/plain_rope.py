@@ -14,6 +14,10 @@ from posviz.configs.checks.subject import Rotating, Subject
 from posviz.configs.checks.wording import limits, window_key
 from posviz.encodings.extension import ntk_base, yarn_magnitude
 
+_WITH_ROOM_FOR_PROMPTS = {"qwen3": (40960, 32768), "qwen3_moe": (40960, 32768)}
+"""max_position_embeddings and trained window; Qwen3's documentation: 32768 tokens for the output
+and 8192 for the prompt, and YaRN with factor 2 for 65536 tokens."""
+
 
 def beyond_window(each: Rotating, subject: Subject) -> Iterator[Diagnosis]:
     """PV204, for the rope types that extend nothing."""
@@ -27,8 +31,24 @@ def beyond_window(each: Rotating, subject: Subject) -> Iterator[Diagnosis]:
         yield _diagnosis(each, subject, target, window)
 
 
+def trained_window(subject: Subject, window: int) -> int:
+    """What the model was trained at, where its authors say that the window is more than that."""
+    served = _WITH_ROOM_FOR_PROMPTS.get(subject.facts.name)
+    return served[1] if served is not None and served[0] == window else window
+
+
+def _about(subject: Subject, window: int, trained: int) -> str:
+    if trained != window:
+        return (
+            f" Of the {window}, {window - trained} are room for the prompt; {subject.facts.name}'s "
+            f"own YaRN settings take {trained} as the original window."
+        )
+    return f" The ways take {window} as the trained window."
+
+
 def _diagnosis(each: Rotating, subject: Subject, target: int, window: int) -> Diagnosis:
-    values = _values(each.spec, target, window)
+    trained, named = trained_window(subject, window), window_key(subject).rpartition(".")[2]
+    values = _values(each.spec, target, trained) | {"max_position_embeddings": window}
     factor = f"{values['recommended_factor']:.6g}"
     local = not subject.facts.full_layers_rotate
     ways = (
@@ -45,10 +65,10 @@ def _diagnosis(each: Rotating, subject: Subject, target: int, window: int) -> Di
         code="PV204",
         severity="warn",
         message=(
-            f"{target} tokens are wanted, but max_position_embeddings is {window} and no extension "
+            f"{target} tokens are wanted, but {named} is {window} and no extension "
             f"is configured: {values['unfinished_pairs']} of {each.spec.pairs} pairs do not "
-            f"complete a turn within {window} tokens and would reach angles that training never "
-            f"showed. {ways}"
+            f"complete a turn within {trained} tokens and would reach angles that training never "
+            f"showed.{'' if local else _about(subject, window, trained)} {ways}"
         ),
         fields=(window_key(subject),),
         values=values,
@@ -56,25 +76,25 @@ def _diagnosis(each: Rotating, subject: Subject, target: int, window: int) -> Di
         layer_type=each.name,
         panel="turns",
         pairs=_unfinished(each.spec, values["unfinished_pairs"]),
-        patch=() if local else _patch(each, subject, target, window),
+        patch=() if local else _patch(each, subject, target, trained),
     )
 
 
-def _patch(each: Rotating, subject: Subject, target: int, window: int) -> Any:
+def _patch(each: Rotating, subject: Subject, target: int, trained: int) -> Any:
     proportional = each.spec.id == "p_rope" or getattr(each.spec, "is_proportional", False)
     one_dict_for_both = subject.facts.name.startswith("modernbert")
     if proportional or one_dict_for_both or each.layer.name.startswith("sliding"):
         return ()
-    return with_yarn(subject, each, target / window, window, target)
+    return with_yarn(subject, each, target / trained, trained, target)
 
 
-def _values(spec: Any, target: int, window: int) -> dict[str, Any]:
-    factor = target / window
+def _values(spec: Any, target: int, trained: int) -> dict[str, Any]:
+    factor = target / trained
     frequencies = spec.trained_frequencies()
-    unfinished = int(np.count_nonzero(window * frequencies < math.tau))
+    unfinished = int(np.count_nonzero(trained * frequencies < math.tau))
     return {
         "target_length": target,
-        "max_position_embeddings": window,
+        "trained_window": trained,
         "recommended_factor": factor,
         "ntk_base": ntk_base(spec.base, factor, spec.rotary_dim),
         "attention_factor": yarn_magnitude(factor),

@@ -9,12 +9,13 @@ from typing import Any
 from posviz.configs.checks.diagnosis import Diagnosis
 from posviz.configs.checks.ramp_by_runtime import (
     ALWAYS_ROUND,
+    lost_truncate,
     pairs_between,
     rounding,
     with_mrope,
 )
 from posviz.configs.checks.subject import Rotating, Subject
-from posviz.configs.checks.wording import keys_given, of_runtime
+from posviz.configs.checks.wording import keeps_few, keys_given, of_runtime, pairs
 from posviz.encodings.ramps import pair_at_turns
 
 CODES: Mapping[str, str] = {
@@ -24,6 +25,7 @@ CODES: Mapping[str, str] = {
     "PV224": "Where the ramp runs, and how many pairs lie before, in and behind it.",
     "PV225": "YaRN with M-RoPE: vLLM computes the ramp with four times the trained window.",
     "PV226": "The bounds of the ramp cross: runtimes differ in what they make of it.",
+    "PV227": "The class is trained with bounds that are not rounded, and the dict lost truncate.",
 }
 
 
@@ -45,6 +47,7 @@ def _of_ramp(each: Rotating, subject: Subject) -> Iterator[Diagnosis]:
         yield _equal(each)
     else:
         yield _where(each, kept)
+    yield from lost_truncate(each, subject)
     if not each.spec.truncate and subject.concerns(*ALWAYS_ROUND):
         yield from rounding(each, subject)
     if each.given("mrope_section") is not None and subject.concerns("vllm"):
@@ -54,13 +57,21 @@ def _of_ramp(each: Rotating, subject: Subject) -> Iterator[Diagnosis]:
 def _where(each: Rotating, kept: Any) -> Diagnosis:
     low, high = each.spec.bounds
     counts = _bands(kept)
+    few = keeps_few(counts["pairs_unchanged"], len(kept))
     return Diagnosis(
         code="PV224",
-        severity="ok",
+        severity="info" if few else "ok",
         message=(
-            f"The ramp runs over pairs {low:.5g} to {high:.5g}: {counts['pairs_unchanged']} pairs "
-            f"are kept, {counts['pairs_blended']} blended and {counts['pairs_divided']} divided by "
+            f"The ramp runs over pairs {low:.5g} to {high:.5g}: {pairs(counts['pairs_unchanged'])} "
+            f"kept, {counts['pairs_blended']} blended and {counts['pairs_divided']} divided by "
             f"{each.spec.scaling_factor:g}."
+            + (
+                f" So few are kept that neighbours change as well; check beta_fast "
+                f"{each.spec.beta_fast:g} and the original window "
+                f"{each.spec.original_max_position_embeddings}."
+                if few
+                else ""
+            )
         ),
         fields=keys_given(each, "beta_fast", "beta_slow"),
         values={"ramp_low": low, "ramp_high": high, **counts},

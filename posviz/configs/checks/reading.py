@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from posviz.configs.checks import keys
-from posviz.configs.checks.behaviours import behaviours
+from posviz.configs.checks.behaviours import READ_BY_OTHERS, behaviours
 from posviz.configs.checks.diagnosis import Diagnosis, Severity
 from posviz.configs.checks.look_alikes import look_alikes
 from posviz.configs.checks.missing_original import with_both_readings
@@ -24,6 +24,7 @@ _KEY_OF = {"scaling_factor": "factor", "base": "rope_theta"}
 """The key behind an encoding's parameter where it has another name."""
 _MOST_REPAIRS = 12
 """Each suggested change is tried, which costs one more reading."""
+_MOST_NAMED, _LONGEST_NAME = 24, 60
 _PANELS: Mapping[str, str] = {
     **dict.fromkeys(("PV140", "PV144", "PV145", "PV146"), "wavelengths"),
     **dict.fromkeys(("PV113", "PV115", "PV116", "PV120", "PV121", "PV122"), "divisors"),
@@ -117,10 +118,14 @@ def _unread(message: Message, place: Place, reported: frozenset[str]) -> Message
         hidden = {field for field in message.fields if field.rpartition(".")[2] in DICT_KEYS}
         reported = reported | hidden
     left = tuple(field for field in message.fields if field not in reported)
-    if len(left) == len(message.fields):
+    if any(field.rpartition(".")[2] in READ_BY_OTHERS for field in left):
+        text = message.text.replace("Not read for", "Not read by transformers for")
+        message = replace(message, text=text.replace(", so without", ", and there without"))
+    if len(left) == len(message.fields) <= _MOST_NAMED:
         return message
-    names = ", ".join(field.rpartition(".")[2] for field in left)
-    text = f"{message.text.partition(':')[0]}: {names}."
+    names = ", ".join(field.rpartition(".")[2][:_LONGEST_NAME] for field in left[:_MOST_NAMED])
+    more = f" and {len(left) - _MOST_NAMED} more" if len(left) > _MOST_NAMED else ""
+    text = f"{message.text.partition(':')[0]}: {names}{more}."
     return replace(message, fields=left, text=text) if left else None
 
 

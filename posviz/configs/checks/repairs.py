@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from posviz.configs.checks.behaviours import READ_BY_OTHERS
 from posviz.configs.checks.diagnosis import Operation
 from posviz.configs.checks.places import Place
 from posviz.configs.checks.repairs_of_numbers import NUMBER_REPAIRS
@@ -14,11 +15,14 @@ from posviz.configs.findings import Findings
 from posviz.configs.json_limits import load
 from posviz.configs.messages import Message
 from posviz.configs.rope_type import known_rope_types
+from posviz.configs.type_values import TRAINED_MARK
 from posviz.parameters import is_finite_number
 
 Patch = tuple[Operation, ...]
+_READ_ELSEWHERE = (TRAINED_MARK, "max_trained_positions", *READ_BY_OTHERS)
 _NOTHING = ("", "none", "null", "no", "off", "false")
 """What people write for no scaling at all; llama.cpp calls it none."""
+_MOST_DROPPED = 24
 _CURRENT = {"su": "longrope", "mrope": "default"}
 """Legacy spellings and what transformers 5 calls them."""
 
@@ -130,7 +134,11 @@ def _beside_layers(message: Message, place: Place) -> Patch:
 
 
 def _unread(message: Message, place: Place) -> Patch:
-    return tuple(operation for field in message.fields for operation in place.subject.drop(field))
+    """Only what nothing reads: not what another runtime reads, nor what the advice goes by."""
+    idle = [field for field in message.fields if field.rpartition(".")[2] not in _READ_ELSEWHERE]
+    if len(idle) > _MOST_DROPPED:
+        return ()
+    return tuple(operation for field in idle for operation in place.subject.drop(field))
 
 
 def _two_bases(message: Message, place: Place) -> Patch:

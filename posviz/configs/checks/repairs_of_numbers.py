@@ -139,14 +139,11 @@ def _lone_mscale(message: Message, place: Place) -> Patch:
 
 
 def _attn_factor(message: Message, place: Place) -> Patch:
-    """The number that those who read attn_factor come to, under the name that all read."""
-    attn, factor = place.given("attn_factor"), place.given("factor")
-    usable = is_finite_number(attn) and is_finite_number(factor) and factor >= 1 and attn > 0
-    if not usable or place.given("attention_factor") is not None:
+    """The number that those who read attn_factor come to, for those who do not; both stay."""
+    total = message.values.get("attention_factor")
+    if total is None or place.given("attention_factor") is not None:
         return ()
-    total = attn * (0.1 * math.log(factor) + 1)
-    put = place.subject.put(place.key("attention_factor"), total)
-    return (put, *place.subject.drop(place.key("attn_factor")))
+    return (place.subject.put(place.key("attention_factor"), total),)
 
 
 NUMBER_REPAIRS: Mapping[str, Callable[[Message, Place], Patch]] = {

@@ -9,6 +9,7 @@ from posviz.configs.checks.diagnosis import Operation
 from posviz.configs.checks.look_alikes import look_alikes
 from posviz.configs.checks.places import Place
 from posviz.configs.messages import Message
+from posviz.configs.window_readings import factor_meant, may_be_extended
 from posviz.configs.windows import ORIGINAL
 from posviz.parameters import is_finite_number
 
@@ -36,7 +37,19 @@ def _is_llama3(place: Place) -> bool:
 def _mismatch(message: Message, place: Place) -> Patch:
     """The window follows the factor, which is what counts; not where that would shorten it."""
     extended, window = message.values["extended_context"], place.subject.model.window
-    if window is None or extended <= window or not float(extended).is_integer():
+    if window is None or not is_finite_number(extended):
+        return ()
+    factor = message.values["effective_factor"]
+    original = round(extended / factor)
+    meant = factor_meant(factor, original, window)
+    if meant is not None:
+        return (place.subject.put(place.located(message.fields[0]), meant),)
+    if extended <= window or not float(extended).is_integer():
+        return ()
+    if extended > 2 * window and not original <= window < 2 * original:
+        return ()  # one of three numbers is far off, and nothing says which
+    target = place.subject.target_length
+    if may_be_extended(factor, original, window) and (target is None or target <= window):
         return ()
     return (place.subject.put(place.located(message.fields[2]), int(extended)),)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from posviz.configs.checks.diagnosis import Diagnosis
+from posviz.configs.checks.dropped_scaling import dropped
 from posviz.configs.checks.plain_rope import beyond_window
 from posviz.configs.checks.static_bookkeeping import linear_window, original_is_missing
 from posviz.configs.checks.static_factor import covered, fields_of, product, values_of
@@ -19,6 +20,7 @@ CODES: Mapping[str, str] = {
     "PV202": "A smaller static factor covers the wanted length.",
     "PV203": "The wanted length lies beyond factor × original.",
     "PV204": "The wanted length lies beyond the window, and no extension is configured.",
+    "PV206": "A trained window below the window, or Llama 3.1's base, and no extension.",
     "PV205": "linear has no key for the trained window, so the window can be read in two ways.",
 }
 
@@ -31,6 +33,7 @@ def find(subject: Subject) -> Iterator[Diagnosis]:
     if _is_static(main, subject):
         yield from _of_static(main, subject)
     yield from beyond_window(main, subject)
+    yield from dropped(main, subject)
 
 
 def _is_static(each: Rotating, subject: Subject) -> bool:
@@ -91,7 +94,7 @@ def _covers(each: Rotating, subject: Subject, trained: bool | None) -> Diagnosis
         same = ", which is max_position_embeddings" if agrees else ""
         told = (
             f"factor × original = {product(each)}{same}. The static factor applies to short inputs "
-            f"too: scores of rotated dimensions are multiplied by {values['score_gain']:.4g}."
+            f"too{_gain(values['score_gain'])}."
         )
     if subject.target_length is not None:
         told += f" It covers {subject.target_length}."
@@ -107,6 +110,12 @@ def _covers(each: Rotating, subject: Subject, trained: bool | None) -> Diagnosis
     )
 
 
+def _gain(score_gain: float) -> str:
+    if score_gain == 1:
+        return ""
+    return f": scores of rotated dimensions are multiplied by {score_gain:.4g}"
+
+
 def _for_short_inputs(original: int, subject: Subject, trained: bool | None) -> str:
     if trained is None:
         return ""
@@ -119,7 +128,7 @@ def _for_short_inputs(original: int, subject: Subject, trained: bool | None) -> 
     within = subject.target_length is not None and subject.target_length <= original
     if within and subject.model.model_type.startswith("deepseek"):
         told += (
-            f" DeepSeek's own inference code scales nothing up to {original} tokens; the runtimes "
-            "always do."
+            f" DeepSeek's own inference code scales only where its max_seq_len is set above "
+            f"{original}, and then at every length; the runtimes always do."
         )
     return told

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from posviz.configs.checks.diagnosis import Diagnosis
+from posviz.configs.checks.linear_target import linear_between, linear_within, may_be_extended
 from posviz.configs.checks.rope_patches import with_factor, without_extension
 from posviz.configs.checks.static_factor import covered, fields_of, gain, product, values_of
 from posviz.configs.checks.subject import Rotating, Subject
@@ -15,31 +16,33 @@ _STATIC_SAYS = "the static factor applies to short inputs too"
 
 def not_needed(each: Rotating, subject: Subject, target: int, trained: bool | None) -> Diagnosis:
     """PV201: the wanted length lies within the trained window."""
+    if may_be_extended(each, trained):
+        return linear_within(each, subject, target)
     values = values_of(each, subject)
     original = values["original_max_position_embeddings"]
-    patch = () if _may_be_extended(each, trained) else without_extension(subject, each)
     return Diagnosis(
         code="PV201",
         severity="warn",
         message=(
             f"{target} tokens lie within the trained window {original}, so the extension is not "
             f"needed; {_STATIC_SAYS}: {_cost(each, values['score_gain'])}. "
-            f"{_advice(each, subject, trained)}"
+            f"{reason(subject, trained)}"
         ),
         fields=fields_of(each, subject),
         values={**values, "recommended_factor": 1.0, "recommended_score_gain": 1.0},
         layer_type=each.name,
         panel="short_range_cost",
-        patch=patch,
+        patch=without_extension(subject, each),
     )
 
 
 def smaller(each: Rotating, subject: Subject, target: int, trained: bool | None) -> Diagnosis:
     """PV202: a smaller factor is enough."""
+    if may_be_extended(each, trained):
+        return linear_between(each, subject, target)
     values = values_of(each, subject)
     needed = target / values["original_max_position_embeddings"]
     after = gain(each.spec, needed)
-    patch = () if _may_be_extended(each, trained) else with_factor(subject, each, needed, target)
     scores = (
         f" Scores are then multiplied by {after:.4g} in place of {values['score_gain']:.4g}."
         if after != values["score_gain"]
@@ -51,13 +54,13 @@ def smaller(each: Rotating, subject: Subject, target: int, trained: bool | None)
         message=(
             f"factor × original = {product(each)}, but {target} tokens are wanted, for which a "
             f"factor of {needed:.6g} is enough: {_STATIC_SAYS}; use the smallest factor "
-            f"that covers the need.{scores} {_advice(each, subject, trained)}"
+            f"that covers the need.{scores} {reason(subject, trained)}"
         ),
         fields=fields_of(each, subject),
         values={**values, "recommended_factor": needed, "recommended_score_gain": after},
         layer_type=each.name,
         panel="short_range_cost",
-        patch=patch,
+        patch=with_factor(subject, each, needed, target),
     )
 
 
@@ -96,7 +99,7 @@ def beyond(each: Rotating, subject: Subject, target: int, trained: bool | None) 
         runtimes=limits(subject, target, _vllm_limit(each, subject)),
         layer_type=each.name,
         panel="turns",
-        patch=() if trained or _may_be_extended(each, trained) else patch,
+        patch=() if trained or may_be_extended(each, trained) else patch,
     )
 
 
@@ -113,20 +116,5 @@ def _cost(each: Rotating, score_gain: float) -> str:
         return f"neighbours come {factor} times closer in every pair"
     if each.spec.id == "ntk_aware":
         return f"pairs turn up to {factor} times more slowly"
-    return (
-        f"slow pairs turn {factor} times more slowly and scores are multiplied by {score_gain:.4g}"
-    )
-
-
-def _may_be_extended(each: Rotating, trained: bool | None) -> bool:
-    """Whether the file's window may hold the factor already, so that a change is a guess."""
-    return each.spec.id == "linear" and trained is None
-
-
-def _advice(each: Rotating, subject: Subject, trained: bool | None) -> str:
-    if not _may_be_extended(each, trained):
-        return reason(subject, trained)
-    return (
-        f"{reason(subject, trained)} max_position_embeddings = {subject.model.window} may be the "
-        "extended window already, as in files of DeepSeek-Coder."
-    )
+    scores = f" and scores are multiplied by {score_gain:.4g}" if score_gain != 1 else ""
+    return f"slow pairs turn {factor} times more slowly{scores}"

@@ -37,12 +37,18 @@ def stepwise(each: Rotating, subject: Subject) -> Iterator[Diagnosis]:
         f"α = {alphas[step * window]:g} and base {bases[step * window]:.7g} up to {step * window}"
         for step in _STEPS
     )
+    beyond = subject.target_length is not None and subject.target_length > window
     yield Diagnosis(
         code="PV214",
-        severity="info",
+        severity="warn" if beyond else "info",
         message=(
             f"use_dynamic_ntk takes α = 2^⌈log2(ℓ/{window}) + 1⌉ - 1 and the base b·α^(d/(d-2)): "
             f"{listed} tokens. α jumps from 1 to 3 just past the window."
+            + (
+                f" At {subject.target_length} tokens the rotation is not the one shown here."
+                if beyond
+                else ""
+            )
         ),
         fields=(subject.section.key("use_dynamic_ntk"),),
         values={

@@ -8,6 +8,7 @@ from posviz.configs.checks.subject import Rotating, Subject
 from posviz.configs.findings import Findings
 from posviz.configs.model_classes import ModelClass
 from posviz.configs.windows import read_window
+from posviz.parameters import is_finite_number
 
 
 def of_runtime(subject: Subject, told: Mapping[str, str]) -> dict[str, str]:
@@ -26,7 +27,8 @@ def keys_given(each: Rotating, *names: str) -> tuple[str, ...]:
 
 def window_key(subject: Subject) -> str:
     """The dotted key of the window, under the name that the file has for it."""
-    found = read_window(subject.section, ModelClass(), Findings())
+    name = subject.facts.name  # of the class itself only the name counts, not its defaults
+    found = read_window(subject.section, ModelClass(name=name), Findings())
     return subject.section.key("max_position_embeddings") if found is None else found.key
 
 
@@ -35,18 +37,46 @@ def limits(subject: Subject, target: int, vllm: int | None = None) -> dict[str, 
     window = subject.model.window
     multiplied = "" if vllm is None else " (it multiplies the window by the factor)"
     told = {
-        "transformers": f"runs {target} tokens without a word.",
+        "transformers": f"runs {target} tokens: generate() logs one reminder, a plain call of "
+        "the model nothing.",
         "vllm": f"refuses a --max-model-len above {vllm or window}{multiplied} unless "
         "VLLM_ALLOW_LONG_MAX_MODEL_LEN is set.",
-        "sglang": f"refuses a --context-length above {window} unless "
+        "sglang": f"refuses a --context-length above {_sglang_limit(subject)} unless "
         "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN is set.",
         "llama_cpp": f"warns of an overflow; its server caps each slot at {window} tokens, the "
         "context length in the GGUF file.",
     }
     if vllm is not None:
-        del told["sglang"]  # whether it multiplies was not looked at
         told["llama_cpp"] = "its server caps each slot at the context length in the GGUF file."
     return of_runtime(subject, told)
+
+
+def pairs(count: int) -> str:
+    """``1 pair is``, ``2 pairs are``."""
+    return "1 pair is" if count == 1 else f"{count} pairs are"
+
+
+def keeps_few(kept: int, total: int) -> bool:
+    """Whether the band of kept pairs is far smaller than in any released model.
+
+    Published bounds keep a fifth of the pairs or more: 8 of 32 in gpt-oss, 29 of 64 in Llama 3.1.
+    """
+    return kept < total / 8
+
+
+def _sglang_limit(subject: Subject) -> int | None:
+    """The window, times the factor of a dict without an original length that is not llama3.
+
+    transformers, which loads the file for it, fills that length in for some types.
+    """
+    window, main = subject.model.window, subject.main
+    if window is None or main is None or main.rope.section is None or main.rope.per_layer:
+        return window
+    data = main.rope.section.data
+    factor = data.get("factor", 1)
+    filled = main.spec.id in ("llama3", "ntk_by_parts", "yarn", "longrope")
+    kept = filled or "original_max_position_embeddings" in data
+    return window if kept or not is_finite_number(factor) else int(factor * window)
 
 
 def whole(value: float) -> float | int:

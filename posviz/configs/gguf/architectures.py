@@ -42,6 +42,8 @@ _MODEL_TYPES: Mapping[str, str] = {
     "hunyuan_vl": "hunyuan_vl_text",
     "lfm2moe": "lfm2_moe",
     "minimax-m2": "minimax_m2",
+    "nemotron_h_moe": "nemotron_h",
+    "kimi-linear": "kimi_linear",
     "mimo2": "mimo_v2_flash",
     "step35": "step3p5",
     "paddleocr": "paddleocr_vl_text",
@@ -66,20 +68,23 @@ UNROTATED = (
     "rwkv7",
     "arwkv7",
     "wavtokenizer-dec",
+    "nemotron_h",
+    "nemotron_h_moe",
+    "kimi-linear",
     "bert",
     "starcoder",
 )
-"""Architectures whose queries and keys llama.cpp does not rotate."""
+"""Architectures whose queries and keys llama.cpp does not rotate: LLAMA_ROPE_TYPE_NONE, and the two
+that have a type without using it, BERT and StarCoder."""
+NAMED_ONLY = ("gptj",)
+"""Architectures that llama.cpp knows by name and does not run."""
 ALIBI = ("mpt", "refact", "bloom", "jina-bert-v2", "jais")
 
 NEIGHBOURS_ROTATE = (
     "llama",
-    "llama4",
     "llama-embed",
     "deci",
     "baichuan",
-    "plamo",
-    "orion",
     "internlm2",
     "minicpm",
     "xverse",
@@ -87,7 +92,6 @@ NEIGHBOURS_ROTATE = (
     "arctic",
     "deepseek",
     "plm",
-    "chatglm",
     "granite",
     "granitemoe",
     "granitehybrid",
@@ -98,7 +102,9 @@ NEIGHBOURS_ROTATE = (
     "mistral3",
     "maincoder",
 )
-"""Architectures where llama.cpp rotates pairs of neighbours (LLAMA_ROPE_TYPE_NORM)."""
+"""Architectures where llama.cpp rotates pairs of neighbours (LLAMA_ROPE_TYPE_NORM) and the model's
+own code rotates halves. Of the same type, but interleaved in both, so that no row moves: command-r,
+cohere2, llama4, deepseek2, mistral4, glm-dsa, glm4, chatglm, ernie4_5 and their relatives."""
 INTERLEAVED_SECTIONS = ("qwen3vl", "qwen3vlmoe", "qwen35", "qwen35moe")
 """Architectures that deal M-RoPE's three coordinates out in turn (LLAMA_ROPE_TYPE_IMROPE)."""
 ROTATES_WHOLE_HEADS = ("llama", "llama-embed", "deci", "falcon")

@@ -51,6 +51,39 @@ def llama3_bands(divisors: Sequence[float], base: float) -> Bands | None:
     return None
 
 
+@dataclass(frozen=True)
+class Step:
+    """The llama3 rule with equal factors that gives these divisors."""
+
+    factor: float
+    pair: int
+    """The first pair that is divided."""
+    wavelengths: tuple[float, float]
+    """Of the last pair that is kept and the first that is divided: the window lies between."""
+    original: int
+
+
+def llama3_step(divisors: Sequence[float], base: float) -> Step | None:
+    """1 up to some pair and one factor from there on: llama3's rule without a band to blend in.
+
+    Every window between the two wavelengths gives the same divisors. A power of two is taken where
+    there is one between them, else a multiple of 1024, else the number in the middle.
+    """
+    factor = max(divisors)
+    pair = next((i for i, value in enumerate(divisors) if value != 1), 0)
+    if not pair or not 1 < factor < _NEVER or base <= 1:
+        return None
+    if any(value != factor for value in divisors[pair:]):
+        return None
+    low, high = (_wavelength(each, len(divisors), base) for each in (pair - 1, pair))
+    if not math.isfinite(high):
+        return None
+    middle = round(math.sqrt(low * high))
+    candidates = (2 ** math.floor(math.log2(high)), 1024 * math.floor(high / 1024), middle)
+    original = next((each for each in candidates if low < each < high), None)
+    return None if original is None else Step(factor, pair, (low, high), original)
+
+
 def _wavelength(pair: int, pairs: int, base: float) -> float:
     return 2 * math.pi * math.pow(base, pair / pairs)
 

@@ -11,7 +11,8 @@ from posviz.configs.errors import ConfigError
 from posviz.configs.gguf.header import Header
 from posviz.configs.gguf.values import Omitted
 
-NoteSeverity: TypeAlias = Literal["info", "warn", "error"]
+NoteSeverity: TypeAlias = Literal["info", "differs", "warn", "error"]
+"""info tells how a number was read; differs, that llama.cpp's own is another than the model's."""
 Note: TypeAlias = tuple[NoteSeverity, str]
 
 

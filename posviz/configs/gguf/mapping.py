@@ -10,6 +10,7 @@ from posviz.configs.errors import ConfigError
 from posviz.configs.gguf.architectures import (
     ALIBI,
     INTERLEAVED_SECTIONS,
+    NAMED_ONLY,
     NEIGHBOURS_ROTATE,
     OWN_SLIDING_BASE,
     SLIDING_BASE,
@@ -37,8 +38,9 @@ class GgufConfig:
     config : what :func:`posviz.configs.read` takes.
     names : the GGUF key or tensor behind an entry of ``config``, by its dotted key there; entries
         that llama.cpp's own defaults fill in have none.
-    notes : severity (info, warn, error) and sentence; an error means that llama.cpp would do
-        something else than ``config`` says, or refuses the file.
+    notes : severity (info, differs, warn, error) and sentence; differs means that llama.cpp does
+        what ``config`` says, but the released model something else; an error, that llama.cpp would
+        do something else than ``config`` says, or refuses the file.
     tensors : names of the tensors with rotary divisors that the file has.
     """
 
@@ -64,6 +66,9 @@ def config_of(header: Header) -> GgufConfig:
         _put_other_positions(fields, draft)
     else:
         _put_positions(fields, draft, sizes)
+    if header.architecture in NAMED_ONLY:
+        name = header.architecture
+        draft.note("warn", f"llama.cpp knows the name {name}, but does not run this architecture.")
     _note_parts(header, draft)
     tensors = tuple(name for name in rotary_tensor_names() if name in header.tensors)
     return GgufConfig(draft.config, draft.names, tuple(draft.notes), tensors)

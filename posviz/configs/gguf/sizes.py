@@ -9,6 +9,7 @@ from posviz.configs.gguf.architectures import ROTATES_WHOLE_HEADS
 from posviz.configs.gguf.fields import Draft, Fields
 from posviz.configs.model_classes import model_class
 from posviz.configs.rope_dicts import FULL, SLIDING
+from posviz.configs.rotary_dimension import share_of
 
 _LARGEST = 1 << 20
 
@@ -37,6 +38,12 @@ class Sizes:
         if self.latent or self.rotated is None or "partial_rotary_factor" in _flat(draft):
             return
         draft.put(("rotary_dim",), self.rotated, self.rotated_name)
+        facts = model_class(draft.config["model_type"]) if "model_type" in draft.config else None
+        if facts is None or facts.reads_rotary_dim or not self.head:
+            return
+        if self.rotated < self.head or facts.partial_rotary_factor is not None:
+            share = share_of(self.rotated, self.head)
+            draft.put(("rope_parameters", "partial_rotary_factor"), share, self.rotated_name)
 
     def put_partial(self, draft: Draft, full: tuple[str, ...], sliding: tuple[str, ...]) -> None:
         """The same as a share, for each layer type."""

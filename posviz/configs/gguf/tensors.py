@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from posviz.configs.gguf.divisors import HIGH, LOW, llama3_bands, rotating_share
+from posviz.configs.gguf.divisors import HIGH, LOW, Step, llama3_bands, llama3_step, rotating_share
 from posviz.configs.gguf.fields import Draft, Fields
 from posviz.configs.gguf.header import rotary_tensor_names
 from posviz.configs.gguf.placing import Rotation, put, put_lists
@@ -42,6 +42,7 @@ def put_divisors(
     plain = scaling.factor == 1 and scaling.attention == 1
     share = rotating_share(values)
     bands = llama3_bands(values, rotation.base)
+    step = llama3_step(values, rotation.base)
     if share is not None and plain:
         put(draft, rotation, "rope_type", "proportional", name)
         put(draft, rotation, "partial_rotary_factor", share / len(values), name)
@@ -51,7 +52,16 @@ def put_divisors(
             "proportional RoPE.",
         )
     elif bands is not None and plain:
-        _put_llama3(draft, rotation, bands.factor, bands.original, name)
+        _put_llama3(draft, rotation, (bands.factor, HIGH, bands.original), name)
+        draft.note(
+            "info",
+            f"{name} holds the divisors of the llama3 rule with factor {bands.factor:g}, original "
+            f"window {bands.original}, low_freq_factor {LOW:g} and high_freq_factor {HIGH:g}: the "
+            "numbers are read off the tensor, the file does not name them.",
+        )
+    elif step is not None and plain:
+        _put_llama3(draft, rotation, (step.factor, LOW, step.original), name)
+        _note_step(draft, step, name)
     elif any(value != 1 for value in values) or not plain:
         draft.note(
             "warn",
@@ -62,22 +72,30 @@ def put_divisors(
         put_lists(draft, rotation, scaling, values, values, (name, name))
 
 
-def _put_llama3(draft: Draft, rotation: Rotation, factor: float, original: int, name: str) -> None:
+def _note_step(draft: Draft, step: Step, name: str) -> None:
+    low, high = step.wavelengths
+    draft.note(
+        "info",
+        f"{name} is 1 up to pair {step.pair - 1} and {step.factor:g} from pair {step.pair} on: the "
+        f"llama3 rule with equal factors, as in Llama 4 Scout. Every original window between "
+        f"{low:.6g} and {high:.6g} tokens, over low_freq_factor {LOW:g}, gives these divisors; "
+        f"{step.original} is taken.",
+    )
+
+
+def _put_llama3(
+    draft: Draft, rotation: Rotation, numbers: tuple[float, float, int], name: str
+) -> None:
+    factor, high, original = numbers
     values = {
         "rope_type": "llama3",
         "factor": factor,
         "low_freq_factor": LOW,
-        "high_freq_factor": HIGH,
+        "high_freq_factor": high,
         "original_max_position_embeddings": original,
     }
     for key, value in values.items():
         put(draft, rotation, key, value, name)
-    draft.note(
-        "info",
-        f"{name} holds the divisors of the llama3 rule with factor {factor:g}, original window "
-        f"{original}, low_freq_factor {LOW:g} and high_freq_factor {HIGH:g}: the numbers are read "
-        "off the tensor, the file does not name them.",
-    )
 
 
 def put_longrope(

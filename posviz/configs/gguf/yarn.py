@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -12,8 +13,12 @@ from posviz.configs.gguf.placing import Rotation, put, put_original
 from posviz.configs.gguf.scaling import Scaling
 from posviz.configs.model_classes import model_class
 from posviz.encodings.extension import yarn_magnitude
+from posviz.encodings.extension.yarn import Yarn
+from posviz.parameters import ParameterError
 
 _LARGEST_MULTIPLIER = 1e6
+_UNROUNDED = ("gpt-oss",)
+"""Architectures whose released configuration has truncate false."""
 
 
 def put_yarn(fields: Fields, draft: Draft, rotation: Rotation, scaling: Scaling) -> None:
@@ -33,6 +38,8 @@ def put_yarn(fields: Fields, draft: Draft, rotation: Rotation, scaling: Scaling)
             put(draft, rotation, key, value, fields.key(pattern))
     _put_magnitude(fields, draft, rotation, scaling)
     _note_yarn(fields, draft, scaling)
+    if fields.architecture in _UNROUNDED:
+        _note_rounding(fields, draft, rotation, scaling)
 
 
 def _leave_longrope_class(fields: Fields, draft: Draft) -> None:
@@ -64,12 +71,52 @@ def _note_yarn(fields: Fields, draft: Draft, scaling: Scaling) -> None:
             f"{fields.key(rope.SCALING_YARN_ATTN_FACTOR)} {given:g} has no effect: with a ramp "
             f"llama.cpp replaces it by its own magnitude, {own:.9g} for this factor.",
         )
-    if fields.architecture == "gpt-oss":
-        draft.note(
-            "info",
-            "llama.cpp always rounds the bounds of YaRN's ramp; the released configuration of "
-            "gpt-oss does not (truncate false), so some frequencies differ from its own.",
+
+
+def _note_rounding(fields: Fields, draft: Draft, rotation: Rotation, scaling: Scaling) -> None:
+    told = (
+        "llama.cpp always rounds the bounds of YaRN's ramp; the released configuration of "
+        f"{fields.architecture} does not (truncate false), so some frequencies differ from its own"
+    )
+    spec = _unrounded(fields, rotation, scaling)
+    if spec is not None:
+        own, rounded = (
+            np.asarray(spec.with_values(truncate=rounds).frequencies(1)) for rounds in (False, True)
         )
+        difference = rounded / own - 1
+        pair = int(np.abs(difference).argmax())
+        told += (
+            f": most of all pair {pair}, which turns by {abs(difference[pair]):.3g} (relative) "
+            f"{'faster' if difference[pair] > 0 else 'more slowly'} than in the model's own code"
+        )
+    draft.note("differs", f"{told}.")
+
+
+def _unrounded(fields: Fields, rotation: Rotation, scaling: Scaling) -> Yarn | None:
+    """The model's own ramp; None where the file's numbers make no YaRN, which the reader says."""
+    from gguf.constants import Keys
+
+    rope = Keys.Rope
+    values: dict[str, Any] = {
+        key: value
+        for key, pattern in (
+            ("beta_fast", rope.SCALING_YARN_BETA_FAST),
+            ("beta_slow", rope.SCALING_YARN_BETA_SLOW),
+        )
+        if (value := fields.number(pattern)) is not None
+    }
+    original: Any = scaling.original
+    try:
+        return Yarn(
+            **values,
+            base=rotation.base,
+            head_dim=2 * (rotation.pairs or 0),
+            original_max_position_embeddings=original,
+            scaling_factor=scaling.factor,
+            truncate=False,
+        )
+    except ParameterError:
+        return None
 
 
 def _put_magnitude(fields: Fields, draft: Draft, rotation: Rotation, scaling: Scaling) -> None:

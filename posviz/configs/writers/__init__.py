@@ -8,7 +8,11 @@ from typing import Any
 import numpy as np
 
 from posviz.configs.errors import ConfigError, ExportError
+from posviz.configs.findings import Findings
 from posviz.configs.model import FULL, Model
+from posviz.configs.model_classes import model_class
+from posviz.configs.rope_dicts import rope_dicts
+from posviz.configs.section import text_section
 from posviz.configs.writers import (
     llama_cpp,
     llama_cpp_yarn,
@@ -40,6 +44,8 @@ TITLES: Mapping[str, str] = {runtime: title for runtime, (title, _) in _TABLE.it
 """The runtimes that settings can be written for, and their names in words."""
 RUNTIMES: tuple[str, ...] = tuple(TITLES)
 _CARRIED = ("mrope_section", "mrope_interleaved")
+_READ_BY_ATTENTION = ("llama_4_scaling_beta",)
+"""Keys of the dict that the attention of a class reads; no number of the rotation."""
 
 
 def export(
@@ -64,7 +70,8 @@ def export(
     ConfigError : the model's own numbers cannot be used.
     """
     if runtime not in TITLES:
-        raise ExportError(f"There is no runtime {runtime!r}; {closest(runtime, RUNTIMES)}.")
+        message = f"There is no runtime {runtime!r}; {closest(runtime, RUNTIMES)}."
+        raise ExportError(message, kind="request")
     for name, value in (("target_length", target_length), ("window", window)):
         _check_length(name, value)
     task = _task(model_or_spec, target_length, window)
@@ -77,7 +84,8 @@ def export(
 def _check_length(name: str, value: int | None) -> None:
     whole = isinstance(value, int) and not isinstance(value, bool)
     if value is not None and (not whole or value < 1):
-        raise ExportError(f"{name} must be a whole number of at least 1; got {value}.")
+        message = f"{name} must be a whole number of at least 1; got {value}."
+        raise ExportError(message, kind="request")
 
 
 def _task(model_or_spec: Model | Encoding, target_length: int | None, window: int | None) -> Task:
@@ -88,15 +96,23 @@ def _task(model_or_spec: Model | Encoding, target_length: int | None, window: in
         specs = {
             layer.name: model.spec(layer.name) if layer.rotates else None for layer in model.layers
         }
-        carried = {row.name: row.value for row in model.resolved if row.name in _CARRIED}
-        listed = {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in carried.items()
-        }
-        return Task(specs, model, target_length, window, listed)
+        return Task(specs, model, target_length, window, _carried(model))
     if not isinstance(model_or_spec, RotaryEncoding):
         raise refusal(model_or_spec, "any runtime here", "it is no rotary encoding")
     return Task({FULL: model_or_spec}, None, target_length, window)
+
+
+def _carried(model: Model) -> dict[str, Any]:
+    """What must survive although a dict is replaced whole: M-RoPE's keys, and the attention's."""
+    rows = {row.name: row.value for row in model.resolved if row.name in _CARRIED}
+    kept = {
+        name: list(value) if isinstance(value, tuple) else value for name, value in rows.items()
+    }
+    section, model_type = text_section(model.config)
+    for rope in rope_dicts(section, model_class(model_type), Findings()):
+        found = {} if rope.section is None else rope.section.data
+        kept |= {name: found[name] for name in _READ_BY_ATTENTION if name in found}
+    return kept
 
 
 def _check_read_back(task: Task, settings: Settings) -> None:
@@ -111,7 +127,8 @@ def _check_read_back(task: Task, settings: Settings) -> None:
                     f"these settings would be read as another rotation. {_reasons(again)}".strip(),
                 )
     except ConfigError as error:
-        raise ExportError(f"These values cannot be written for {settings.title}: {error}") from None
+        message = f"These values cannot be written for {settings.title}: {error}"
+        raise ExportError(message, kind="unknown") from None
 
 
 def _reasons(model: Model) -> str:

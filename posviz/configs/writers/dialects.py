@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from posviz.configs.errors import ExportError
+from posviz.configs.errors import ExportError, RefusalKind
 from posviz.encodings.base import Encoding
 
 
@@ -24,13 +24,19 @@ class Dialect:
     """attention_factor replaces the derived factor; attn_factor (SGLang, older vLLM) multiplies it;
     MLX reads neither, but a lone mscale gives any factor there."""
     reads_mscale: bool = True
-    """Whether every release's plain yarn reads mscale and mscale_all_dim."""
+    """Whether every release's plain yarn reads mscale and mscale_all_dim where both stand."""
     has_extrapolation_factor: bool = False
     truncate_missing: str = ""
     """Why truncate false cannot be written; empty where it can."""
     longrope_mscales: bool = False
     """vLLM and SGLang read short_mscale and long_mscale, transformers attention_factor."""
     longrope_switch: str = "length"
+    differs_by_release: tuple[str, ...] = ()
+    """Of the above, what some releases have and others lack."""
+
+    def kind_without(self, what: str) -> RefusalKind:
+        """Of a refusal for lack of something: by release, or in all of them."""
+        return "unknown" if what in self.differs_by_release else "different"
 
 
 _ONCE = (
@@ -61,16 +67,17 @@ VLLM_OLD = Dialect(
     truncate_missing="not every release with --rope-scaling reads truncate",
     longrope_mscales=True,
     longrope_switch="capacity",
+    differs_by_release=("ntk", "truncate"),
 )
 SGLANG = Dialect(
     "SGLang",
     dynamic_missing=_ONCE.format("SGLang"),
     attention_key="attn_factor",
-    reads_mscale=False,
     has_extrapolation_factor=True,
     longrope_mscales=True,
-    longrope_switch="capacity",
 )
+SGLANG_WITH_SECTIONS = replace(SGLANG, reads_mscale=False)
+"""Its yarn for M-RoPE sections has no mscale."""
 MLX = Dialect(
     "MLX",
     proportional_has_factor=True,
@@ -79,6 +86,9 @@ MLX = Dialect(
 )
 
 
-def refusal(spec: Encoding, runtime: str, reason: str) -> ExportError:
+def refusal(
+    spec: Encoding, runtime: str, reason: str, kind: RefusalKind = "different"
+) -> ExportError:
     """The one form of a refused export."""
-    return ExportError(f"{spec.title} cannot be written for {runtime}: {reason.rstrip('.')}.")
+    message = f"{spec.title} cannot be written for {runtime}: {reason.rstrip('.')}."
+    return ExportError(message, kind=kind)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from posviz.configs.errors import ExportError
+from posviz.configs.model import FULL
 from posviz.configs.reader import read
 from posviz.configs.writers.dialects import refusal
 from posviz.configs.writers.llama_cpp_yarn import (
+    ATTN_FACTOR,
     TITLE,
+    file_keys,
     refuse_softmax_side_effect,
     refuse_yarn,
     yarn_override,
@@ -48,10 +52,7 @@ FLAG_NAMES = {
 def write(task: Task) -> Settings:
     """The flags of ``llama-server`` and its relatives."""
     if task.is_per_layer:
-        raise ExportError(
-            "Rotary parameters per layer type cannot be written for llama.cpp: its flags hold "
-            "for all layers."
-        )
+        _refuse_per_layer(task)
     _refuse_tensors(task)
     flags = _flags(task)
     length = extended_length(task)
@@ -64,6 +65,27 @@ def write(task: Task) -> Settings:
         runtime="llama_cpp",
         title=TITLE,
         base_config=merged_config(task, _base_keys(task)),
+    )
+
+
+def _refuse_per_layer(task: Task) -> None:
+    """Its flags hold for all layers; whether a file can hold each layer's own is another thing."""
+    for spec in task.specs.values():
+        if spec is None:
+            continue
+        alone = replace(task, specs={FULL: spec})
+        try:
+            flags = _flags(alone)
+        except ExportError as error:
+            if error.kind != "in the file":
+                raise
+            continue
+        if ATTN_FACTOR in flags.get("override_kv", ""):
+            raise refusal(spec, TITLE, "conversion does not carry its attention factor over")
+    raise ExportError(
+        "Rotary parameters per layer type cannot be written for llama.cpp: its flags hold for all "
+        "layers.",
+        kind="in the file",
     )
 
 
@@ -81,7 +103,7 @@ def _refuse_tensors(task: Task) -> None:
 
 def _base_keys(task: Task) -> dict[str, Any]:
     spec: Any = task.spec
-    keys: dict[str, Any] = {"rope_theta": spec.base, **task.carried}
+    keys: dict[str, Any] = {"rope_theta": spec.base, **task.carried, **file_keys(task)}
     if spec.partial_rotary_factor != 1:
         keys["partial_rotary_factor"] = spec.partial_rotary_factor
     trained = getattr(spec, "original_max_position_embeddings", None)
@@ -109,7 +131,8 @@ def _flags(task: Task) -> dict[str, Any]:
             return _yarn(task)
         case "self_extend":
             return _self_extend(spec)
-    raise refusal(spec, TITLE, _REFUSALS.get(spec.id, "no flag expresses it"))
+    reason = _REFUSALS.get(spec.id, "no flag expresses it")
+    raise refusal(spec, TITLE, reason, "in the file" if reason == _IN_FILE else "different")
 
 
 def _self_extend(spec: Any) -> dict[str, Any]:

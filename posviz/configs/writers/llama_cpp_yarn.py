@@ -11,7 +11,7 @@ from posviz.configs.writers.dialects import refusal
 from posviz.configs.writers.settings import Task
 from posviz.configs.writers.yarn_dict import changes_crossed_bounds
 from posviz.encodings.extension import yarn_magnitude
-from posviz.parameters import number_text
+from posviz.parameters import is_finite_number, number_text
 
 TITLE = "llama.cpp"
 ARCHITECTURES: Mapping[str, str] = {
@@ -24,6 +24,7 @@ ARCHITECTURES: Mapping[str, str] = {
     "granite": "granite",
     "kimi_k2": "deepseek2",
     "llama": "llama",
+    "ministral3": "mistral3",
     "mistral": "llama",
     "mixtral": "llama",
     "olmo2": "olmo2",
@@ -38,6 +39,9 @@ ARCHITECTURES: Mapping[str, str] = {
 }
 """The prefix of a model's keys in a GGUF file (gguf 0.19, MODEL_ARCH_NAMES), by model_type."""
 LATENT_ARCHITECTURES = ("deepseek2",)
+_MULTIPLIER_MODELS: Mapping[str, float] = {"ministral3": 1.0}
+"""Model types whose mscale_all_dim conversion writes as yarn_log_multiplier, undivided; with what
+their class takes where there is no dict."""
 ATTN_FACTOR, LOG_MULTIPLIER = "attn_factor", "yarn_log_multiplier"
 _SIDE_EFFECT = (
     "DeepSeek's architecture multiplies the softmax scale by (0.1·ln s + 1)² for any scaling, also "
@@ -73,7 +77,8 @@ def yarn_override(task: Task, runtime: str = TITLE) -> str | None:
     cos and sin carry (0.1·ln s + 1) times the key attn_factor (src/llama-context.cpp and ggml).
     With the key yarn_log_multiplier, a tenth of mscale_all_dim, the deepseek2 architecture leaves
     cos and sin as they are and multiplies the softmax scale by (0.1·mscale_all_dim·ln s + 1)²
-    (src/models/deepseek2.cpp).
+    (src/models/deepseek2.cpp). In any other architecture that key divides the magnitude by
+    0.1·mscale_all_dim·ln s + 1.
 
     Raises
     ------
@@ -83,9 +88,19 @@ def yarn_override(task: Task, runtime: str = TITLE) -> str | None:
     prefix = architecture(task)
     if prefix in LATENT_ARCHITECTURES or spec.softmax_magnitude(1) != 1:
         return _log_multiplier(spec, prefix, runtime)
-    wanted, derived = spec.magnitude(1), yarn_magnitude(spec.scaling_factor)
+    in_file = carried_multiplier(task)
+    derived = yarn_magnitude(spec.scaling_factor) / yarn_magnitude(spec.scaling_factor, in_file)
+    wanted = spec.magnitude(1)
     if _close(wanted, derived):
         return None
+    if prefix is None and spec.mscale_all_dim:
+        raise refusal(
+            spec,
+            runtime,
+            "with mscale_all_dim the factor on cos and sin depends on yarn_log_multiplier in the "
+            "GGUF file, which conversion writes for some architectures only",
+            "in the file",
+        )
     if prefix is None:
         raise refusal(
             spec,
@@ -98,12 +113,35 @@ def yarn_override(task: Task, runtime: str = TITLE) -> str | None:
     return f"{prefix}.rope.scaling.{ATTN_FACTOR}=float:{number_text(wanted / derived)}"
 
 
+def carried_multiplier(task: Task) -> float:
+    """The mscale_all_dim of the model's own dict where conversion carries it over, else 0."""
+    return 0.0 if task.model is None else multiplier_in_file(task.section, task.model.model_type)
+
+
+def file_keys(task: Task) -> dict[str, Any]:
+    """What the converted file holds beside the flags, as a key for whoever reads them back."""
+    if task.model is None or task.model.model_type not in _MULTIPLIER_MODELS:
+        return {}
+    return {"rope_scaling": {"mscale_all_dim": carried_multiplier(task)}}
+
+
+def multiplier_in_file(section: Mapping[str, Any], model_type: str) -> float:
+    """mscale_all_dim as a converted file holds it in yarn_log_multiplier; 0 where it does not."""
+    if model_type not in _MULTIPLIER_MODELS:
+        return 0.0
+    rope = section.get("rope_scaling") or section.get("rope_parameters")
+    if not rope:
+        return _MULTIPLIER_MODELS[model_type]
+    given: Any = rope.get("mscale_all_dim") if isinstance(rope, Mapping) else None
+    return float(given) if is_finite_number(given) and given >= 0 else 0.0
+
+
 def architecture(task: Task) -> str | None:
     """The prefix of the model's GGUF keys; None where it is not known."""
     return None if task.model is None else ARCHITECTURES.get(task.model.model_type)
 
 
-def refuse_softmax_side_effect(task: Task) -> None:
+def refuse_softmax_side_effect(task: Task, runtime: str = TITLE) -> None:
     """DeepSeek's architecture takes any scaling for YaRN's when it scales the softmax.
 
     Raises
@@ -111,7 +149,7 @@ def refuse_softmax_side_effect(task: Task) -> None:
     ExportError : the spec scales without the correction in the softmax.
     """
     if architecture(task) in LATENT_ARCHITECTURES:
-        raise refusal(task.spec, TITLE, _SIDE_EFFECT)
+        raise refusal(task.spec, runtime, _SIDE_EFFECT)
 
 
 def _log_multiplier(spec: Any, prefix: str | None, runtime: str) -> str:
@@ -121,6 +159,7 @@ def _log_multiplier(spec: Any, prefix: str | None, runtime: str) -> str:
             runtime,
             "the correction in the softmax comes from the GGUF file (yarn_log_multiplier), and "
             "--override-kv can set it for DeepSeek's architecture only",
+            "in the file",
         )
     if spec.softmax_magnitude(1) == 1:
         raise refusal(spec, runtime, _SIDE_EFFECT)

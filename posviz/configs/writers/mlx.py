@@ -10,6 +10,7 @@ from posviz.configs.errors import ExportError
 from posviz.configs.writers.dialects import MLX, refusal
 from posviz.configs.writers.merged import merged_config, nested, original_key
 from posviz.configs.writers.mlx_classes import (
+    KNOWN,
     ROTATES_PARTIALLY,
     TWO_BASES,
     WANTS_TYPE,
@@ -28,6 +29,10 @@ NOTE = (
 
 def write(task: Task) -> Settings:
     """The keys that mlx-lm's model classes read."""
+    name = class_name(task)
+    if name and name not in KNOWN:
+        reason = f"what its class for {name} reads is not known here"
+        raise refusal(task.spec, TITLE, reason, "unknown")
     written = {**_dict(task), **task.carried}
     _refuse_by_class(task, written)
     changed = _keys(task, written) | _windows(task)
@@ -98,7 +103,8 @@ def _refuse_by_class(task: Task, written: dict[str, Any]) -> None:
     if task.is_per_layer and not _has_two_bases(task):
         raise ExportError(
             f"Rotary parameters per layer type cannot be written for {TITLE}, except for Gemma 3's "
-            "two bases: its classes read one dict, and some of them dicts of their own shape."
+            "two bases: its classes read one dict, and some of them dicts of their own shape.",
+            kind="unknown",
         )
 
 

@@ -17,6 +17,7 @@ READS_SCALING = frozenset(
         "deepseek_v2",
         "deepseek_v3",
         "dots1",
+        "exaone4",
         "gemma3",
         "gemma3_text",
         "gpt_oss",
@@ -43,6 +44,7 @@ READS_BASE_ONLY = frozenset(
     {
         "cohere",
         "cohere2",
+        "ernie4_5",
         "gemma",
         "gemma2",
         "glm4",
@@ -57,8 +59,12 @@ READS_BASE_ONLY = frozenset(
     }
 )
 """Classes that rotate with the base alone, whatever rope_scaling says."""
+KNOWN = READS_SCALING | READS_BASE_ONLY
 ONLY_TYPE: Mapping[str, str] = {"phi3": "longrope", "deepseek_v2": "yarn"}
-"""Classes that know one type."""
+"""Classes that know one type.
+
+Phi-3's has linear too, but refuses any dict without a long_factor.
+"""
 NO_WINDOW = ("gpt_oss",)
 """Classes that do not pass max_position_embeddings on, which dynamic and longrope need."""
 ROTATES_PARTIALLY = ("glm4", "gpt_neox", "phi", "phi3", "stablelm")
@@ -72,21 +78,21 @@ def class_name(task: Task) -> str:
     if task.model is None:
         return ""
     outer = str(task.model.config.get("model_type") or "")
-    return outer if outer in READS_SCALING | READS_BASE_ONLY else task.model.model_type
+    return outer if outer in KNOWN else task.model.model_type
 
 
 def reason_against(task: Task, rope_type: str) -> str:
-    """Why the class of the model does not rotate by this type; empty where it does."""
+    """Why a known class does not rotate by this type; empty where it does."""
     name = class_name(task)
-    if not name:
+    if name not in KNOWN:
         return ""
-    if name not in READS_SCALING | READS_BASE_ONLY:
-        return f"what its class for {name} reads is not known here"
     if rope_type == "default":
         return "its class needs a dict of type yarn" if name == "deepseek_v2" else ""
     if name in READS_BASE_ONLY:
         return f"its class for {name} reads the base only, not the rope type {rope_type}"
     only = ONLY_TYPE.get(name)
+    if name == "phi3" and rope_type != only:
+        return "its class for phi3 refuses a dict without long_factor, which only longrope has"
     if only is not None and rope_type != only:
         return f"its class for {name} reads the rope type {only} only, not {rope_type}"
     if name in NO_WINDOW and rope_type in ("dynamic", "longrope"):

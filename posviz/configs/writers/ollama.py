@@ -6,7 +6,12 @@ from typing import Any
 
 from posviz.configs.reader import read
 from posviz.configs.writers.dialects import refusal
-from posviz.configs.writers.llama_cpp_yarn import ATTN_FACTOR, refuse_yarn, yarn_override
+from posviz.configs.writers.llama_cpp_yarn import (
+    ATTN_FACTOR,
+    refuse_softmax_side_effect,
+    refuse_yarn,
+    yarn_override,
+)
 from posviz.configs.writers.merged import merged_config
 from posviz.configs.writers.settings import Settings, Task
 
@@ -20,9 +25,9 @@ _FROM_FILE = (
     "rope_frequency_scale): all of it comes from the GGUF file, converted from this configuration."
 )
 _WHERE_ELSE = (
-    "a Modelfile sets num_ctx only, and the rotation comes from the GGUF file; change the file's "
-    "keys with gguf-set-metadata, convert it again from a changed config.json, or run it with "
-    "llama.cpp's own flags"
+    "a Modelfile sets num_ctx only, and the rotation comes from the GGUF file; convert it again "
+    "from a changed config.json (gguf-set-metadata changes only keys that the file has already), "
+    "or run it with llama.cpp's own flags"
 )
 _CONVERTED = ("rope", "linear", "yarn", "llama3", "longrope")
 """Methods that conversion to GGUF carries over, as keys or as tensors."""
@@ -54,12 +59,27 @@ def _refuse_other(task: Task, name: str, spec: Any) -> None:
     own = read(task.model.config).layer(name).spec
     if own != spec:
         raise refusal(spec, TITLE, _WHERE_ELSE)
-    if spec.id not in _CONVERTED or (
-        spec.id == "rope" and spec.is_proportional and spec.partial_rotary_factor != 1
-    ):
+    if _is_proportional(spec):
+        reason = "conversion carries it over for Gemma 4, as a tensor, and not for every class"
+        if not task.model.model_type.startswith("gemma4"):
+            raise refusal(spec, TITLE, reason, "in the file")
+    elif spec.id not in _CONVERTED and not _is_hunyuan_base(task, spec):
         raise refusal(spec, TITLE, "conversion to a GGUF file does not carry it over")
+    if spec.id == "linear" and spec.scaling_factor != 1:
+        refuse_softmax_side_effect(task, TITLE)
     if spec.id == "yarn":
         _refuse_unconverted_yarn(task, spec)
+
+
+def _is_hunyuan_base(task: Task, spec: Any) -> bool:
+    """Whether it is HunYuan's alpha, which conversion works into the base."""
+    assert task.model is not None
+    return spec.id == "ntk_aware" and task.model.model_type.startswith("hunyuan")
+
+
+def _is_proportional(spec: Any) -> bool:
+    whole = spec.partial_rotary_factor == 1
+    return spec.id == "p_rope" or (spec.id == "rope" and spec.is_proportional and not whole)
 
 
 def _refuse_unconverted_yarn(task: Task, spec: Any) -> None:
@@ -78,6 +98,7 @@ def _length(task: Task) -> int | None:
             TITLE,
             f"a num_ctx of {target} is cut to the context_length in the GGUF file, {window}; "
             + _WHERE_ELSE,
+            "length",
         )
     return target or task.window or window
 

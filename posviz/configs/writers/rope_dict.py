@@ -66,7 +66,7 @@ def _ntk_aware(spec: Any, dialect: Dialect) -> dict[str, Any]:
     if spec.variant == "published":
         return {"rope_type": "default", "rope_theta": published_ntk_base(spec)}
     if dialect.ntk_missing:
-        raise refusal(spec, dialect.title, dialect.ntk_missing)
+        raise refusal(spec, dialect.title, dialect.ntk_missing, dialect.kind_without("ntk"))
     extra = {} if spec.mixed_b is None else {"mixed_b": spec.mixed_b}
     return {"rope_type": "ntk", "factor": spec.scaling_factor, **extra}
 

@@ -78,7 +78,8 @@ class Task:
         """The spec of a plain model, or of the full-attention layers."""
         found = self.specs.get(FULL) or next((item for item in self.specs.values() if item), None)
         if found is None:
-            raise ExportError("No layer of this model rotates, so there is nothing to export.")
+            message = "No layer of this model rotates, so there is nothing to export."
+            raise ExportError(message, kind="request")
         return found
 
 
@@ -90,6 +91,8 @@ def extended_length(task: Task) -> int | None:
     model_window: int | None = task.model.window if task.model is not None else None
     if task.spec.id == "linear" and task.facts.window_is_extended:
         return model_window
+    if has_fixed_alpha(task):
+        return task.window or model_window
     if task.spec.id in ("yarn", "linear", "dynamic_ntk", "ntk_aware", "self_extend"):
         return own
     if task.spec.id in ("llama3", "ntk_by_parts") and task.window is None and own is not None:
@@ -116,6 +119,13 @@ def position_window(task: Task) -> int | None:
     return max(known, default=None)
 
 
+def has_fixed_alpha(task: Task) -> bool:
+    """Whether a larger base stands for HunYuan's alpha, which is no ratio of lengths."""
+    dicts = (task.section.get("rope_scaling"), task.section.get("rope_parameters"))
+    given = any(isinstance(each, Mapping) and each.get("alpha") is not None for each in dicts)
+    return task.spec.id == "ntk_aware" and given
+
+
 def _own_length(spec: Encoding) -> int | None:
     if spec.id == "self_extend":
         return int(spec.reach)  # type: ignore[attr-defined]
@@ -131,7 +141,13 @@ def _own_length(spec: Encoding) -> int | None:
 
 def length_notes(task: Task) -> list[str]:
     """What to say about a target that the method does not reach, or overshoots."""
-    own, target = _own_length(task.spec), task.target_length
+    own = None if has_fixed_alpha(task) else _own_length(task.spec)
+    target = task.target_length
+    window = None if task.model is None else task.model.window
+    if own is None and target is not None and window is not None and target > window:
+        return [
+            f"Nothing here extends the rotation: {target} tokens lie beyond the window of {window}."
+        ]
     if own is None or target is None or task.spec.id in ("dynamic_ntk", "llama3", "longrope"):
         return []
     if target > own:

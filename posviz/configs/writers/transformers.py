@@ -8,14 +8,11 @@ from typing import Any
 from posviz.configs.errors import ExportError
 from posviz.configs.writers.dialects import TRANSFORMERS, TRANSFORMERS_V4
 from posviz.configs.writers.merged import merged_config, nested, original_key
+from posviz.configs.writers.releases import dict_for_class, original_beside, version_note
 from posviz.configs.writers.rope_dict import rope_dict
 from posviz.configs.writers.settings import Settings, Task, length_notes, position_window
 
 V5_NOTE = "Version assumed: transformers 5 (written against 5.24); the keys go into config.json."
-V4_NOTE = (
-    "Version assumed: transformers 4.43 to 4.57; version 5 reads this spelling too. The keys go "
-    "into config.json."
-)
 
 
 def write_v5(task: Task) -> Settings:
@@ -54,28 +51,32 @@ def rope_parameters(task: Task) -> dict[str, Any]:
 
 def write_v4(task: Task) -> Settings:
     """rope_theta beside rope_scaling; two bases in the spelling of Gemma 3 and ModernBERT."""
-    changed = _v4_keys(task) | _windows(task)
+    written = {
+        **rope_dict(task.spec, TRANSFORMERS_V4, with_partial=task.overrules_partial),
+        **task.carried,
+    }
+    windows = _windows(task)
+    note = version_note(task, written, windows.get("max_position_embeddings"))
+    changed = _v4_keys(task, written) | windows
     return Settings(
         text=json.dumps(nested(task, changed), indent=2, ensure_ascii=False),
         data=merged_config(task, changed),
-        notes=(V4_NOTE, *_stale_keys(task, "rope_parameters"), *_notes(task)),
+        notes=(note, *_stale_keys(task, "rope_parameters"), *_notes(task)),
         runtime="transformers_v4",
         title="transformers 4 (rope_scaling)",
     )
 
 
-def _v4_keys(task: Task) -> dict[str, Any]:
-    written = {
-        **rope_dict(task.spec, TRANSFORMERS_V4, with_partial=task.overrules_partial),
-        **task.carried,
-    }
+def _v4_keys(task: Task, written: dict[str, Any]) -> dict[str, Any]:
     keys: dict[str, Any] = {task.facts.base_keys[0]: written.pop("rope_theta")}
     if "partial_rotary_factor" in written:
         keys[task.facts.partial_keys[0]] = written.pop("partial_rotary_factor")
     if task.is_per_layer:
         keys = _dual_base_keys(task, keys)
-    empty = written == {"rope_type": "default"}
-    return keys | {"rope_scaling": None if empty else written}
+    if written == {"rope_type": "default"}:
+        return keys | {"rope_scaling": None}
+    beside = original_beside(task, written)
+    return keys | {"rope_scaling": dict_for_class(task, written)} | beside
 
 
 def _dual_base_keys(task: Task, keys: dict[str, Any]) -> dict[str, Any]:
@@ -88,7 +89,8 @@ def _dual_base_keys(task: Task, keys: dict[str, Any]) -> dict[str, Any]:
     if sliding is None or sliding.id != "rope" or len(task.specs) != 2 or not has_two_bases:
         raise ExportError(
             "Rotary parameters per layer type cannot be written for transformers 4, except for two "
-            "bases as in Gemma 3 and ModernBERT; version 5 has them."
+            "bases as in Gemma 3 and ModernBERT; version 5 has them.",
+            kind="unknown",
         )
     base = rope_dict(sliding, TRANSFORMERS_V4)["rope_theta"]
     if model_type.startswith("modernbert"):

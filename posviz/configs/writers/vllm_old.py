@@ -25,12 +25,14 @@ def write(task: Task) -> Settings:
     if task.is_per_layer:
         raise ExportError(
             f"Rotary parameters per layer type cannot be written for {TITLE}: its flags hold for "
-            "all layers."
+            "all layers.",
+            kind="unknown",
         )
     if task.model is not None and task.model.text_path:
         raise ExportError(
             f"A model with its text model under {task.model.text_path} cannot be written for "
-            f"{TITLE}: the flags set keys of the top level only."
+            f"{TITLE}: the flags set keys of the top level only.",
+            kind="unknown",
         )
     written = {**rope_dict(task.spec, VLLM_OLD), **task.carried}
     written.pop("partial_rotary_factor", None)  # the model's own; no flag sets it

@@ -45,7 +45,8 @@ def _refuse_switches(spec: Any, dialect: Dialect) -> None:
     if spec.extrapolation_factor != 1 and not dialect.has_extrapolation_factor:
         raise refusal(spec, dialect.title, "it does not read extrapolation_factor")
     if not spec.truncate and dialect.truncate_missing:
-        raise refusal(spec, dialect.title, dialect.truncate_missing)
+        kind = dialect.kind_without("truncate")
+        raise refusal(spec, dialect.title, dialect.truncate_missing, kind)
     if changes_crossed_bounds(spec, "backwards"):
         raise refusal(
             spec,
@@ -67,8 +68,8 @@ def changes_crossed_bounds(spec: Any, rule: str) -> bool:
 def _magnitude_keys(spec: Any, dialect: Dialect, written: dict[str, Any]) -> dict[str, Any]:
     if dialect.attention_key == "mscale":
         return _by_lone_mscale(spec, dialect)
-    if not dialect.reads_mscale:
-        return _by_multiple(spec)
+    if dialect.attention_key == "attn_factor":
+        return _by_multiple(spec, dialect)
     keys = _given_mscales(spec)
     plain = spec.with_values(mscale_rule="transformers")
     if spec.magnitude(1) != plain.magnitude(1):
@@ -91,13 +92,17 @@ def _given_mscales(spec: Any) -> dict[str, Any]:
     return {name: getattr(spec, name) for name in names if getattr(spec, name) is not None}
 
 
-def _by_multiple(spec: Any) -> dict[str, Any]:
-    """attn_factor times what SGLang and older vLLM derive: 0.1·ln s + 1, mscale unread.
+def _by_multiple(spec: Any, dialect: Dialect) -> dict[str, Any]:
+    """attn_factor times what SGLang and older vLLM derive: 0.1·ln s + 1, or a ratio.
 
-    Their DeepSeek classes do read mscale and mscale_all_dim; a missing one is 1, or 0. They read
-    the product only; attention_factor beside it is for whoever reads the dict next.
+    SGLang takes the ratio of the two magnitudes where mscale and mscale_all_dim both stand, 0
+    included; older vLLM reads neither. Their DeepSeek classes read one alone too; a missing one is
+    1, or 0. They read the product only; attention_factor beside it is for whoever reads the dict
+    next.
     """
-    keys = _given_mscales(spec) if spec.softmax_correction else {}
+    keys = _given_mscales(spec)
+    if not spec.softmax_correction and not (dialect.reads_mscale and len(keys) == 2):
+        keys = {}
     derived = _deepseek_magnitude(spec.scaling_factor, keys)
     wanted = spec.magnitude(1)
     if _close(wanted, derived):

@@ -88,6 +88,20 @@ class SinusoidEncoding(AbsoluteEncoding):
             **facts,
         )
 
+    def caution(self) -> str:
+        """What becomes of the last column where their number is odd."""
+        if self.model_dim % 2 == 0:
+            return super().caution()
+        pairs = self.model_dim // 2
+        told = f"model_dim {self.model_dim} is an odd dimension: "
+        if self.ladder == "closed":
+            return f"{told}{pairs} sine columns, {pairs} cosine columns, and the last holds zeros."
+        first, second = ("cosine", "sine") if self.layout == "cos_first" else ("sine", "cosine")
+        return (
+            f"{told}{pairs + 1} {first} columns and {pairs} {second} columns, so the slowest wave "
+            f"has no {second}, and products of two rows no longer depend on distance alone."
+        )
+
     def encode(self, positions: Any) -> PositionTable:
         """The vectors of the given positions.
 

@@ -30,7 +30,8 @@ class Sinusoidal(SinusoidEncoding):
     formula: ClassVar[str] = r"p_t[2i] = \sin(t\, b^{-2i/d}),\quad p_t[2i+1] = \cos(t\, b^{-2i/d})"
     shows: ClassVar[str] = (
         "Fast waves on the left tell neighbours apart, slow waves on the right tell far from near. "
-        "The product of two rows depends on their distance only, and is the same on both sides."
+        "Each pair of sine and cosine is a point on a circle, and one step moves it by a fixed "
+        "angle: the product of two rows depends on their distance only, alike on both sides."
     )
     limits: ClassVar[str] = (
         "The vectors are added to the word's own before any projection: what the model makes of "

@@ -39,14 +39,17 @@ def choose(session: Session) -> None:
     with right.popover(
         "Use your own config.json as B", width="stretch", key=OWN_OPEN, on_change="rerun"
     ):
-        st.text_area(
-            "Paste the second config.json",
-            height=220,
-            placeholder='{"hidden_size": 4096, …}',
-            key=PASTED,
-        )
-        st.file_uploader("or choose its file", type=["json"], key=UPLOADED)
-        st.button("Read it as B", type="primary", key=READ, on_click=_read_own, args=(session,))
+        with st.form("own_second", border=False):
+            st.text_area(
+                "Paste the second config.json",
+                height=220,
+                placeholder='{"hidden_size": 4096, …}',
+                key=PASTED,
+            )
+            st.file_uploader("or choose its file", type=["json"], key=UPLOADED)
+            st.form_submit_button(
+                "Read it as B", type="primary", key=READ, on_click=_read_own, args=(session,)
+            )
         if session.unread_second:
             st.error(literal(session.unread_second))
 

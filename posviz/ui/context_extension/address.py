@@ -16,8 +16,9 @@ from typing import Any
 
 from posviz import configs
 from posviz.configs import ConfigError, Model
+from posviz.configs.checks import LONGEST_TARGET
 from posviz.configs.presets import preset
-from posviz.parameters import ParameterError, shortened
+from posviz.parameters import ParameterError, closest, shortened
 from posviz.ui.context_extension.view import (
     NO_PROFILES,
     OFF,
@@ -40,6 +41,8 @@ LARGEST_PACKED = 12_000
 LARGEST_UNPACKED = 1_000_000
 SECOND = ("b_model", "b_config")
 """Where the second configuration stands in an address."""
+REPORT = ("runtime", "wanted")
+"""What the report is about, in an address."""
 
 
 def pack(config: Mapping[str, Any]) -> str:
@@ -106,11 +109,16 @@ def model_of(source: str) -> Model:
 def read_address(parameters: Mapping[str, str]) -> tuple[View, list[str]]:
     """The view that an address stands for, and a sentence for all that was not usable in it."""
     problems: list[str] = []
-    view = replace(_model_view(parameters, problems), compared=_compared(parameters, problems))
+    view = replace(
+        _model_view(parameters, problems),
+        compared=_compared(parameters, problems),
+        runtime=_runtime(parameters, problems),
+        wanted=_wanted(parameters, problems),
+    )
     settings = {
         name: value
         for name, value in parameters.items()
-        if name not in ("model", "config", "layer", *SECOND)
+        if name not in ("model", "config", "layer", *SECOND, *REPORT)
     }
     problems += [
         f"From the address: this page knows no setting {shortened(name)}, so it was not used."
@@ -187,6 +195,32 @@ def _compared(parameters: Mapping[str, str], problems: list[str]) -> str:
     return source
 
 
+def _runtime(parameters: Mapping[str, str], problems: list[str]) -> str:
+    """The runtime that the report is about; empty for all of them."""
+    name = parameters.get("runtime", "")
+    if name and name not in configs.RUNTIMES:
+        problems.append(
+            f"From the address: there is no runtime {shortened(name)}; "
+            f"{closest(name, configs.RUNTIMES)}. It was not used."
+        )
+        return ""
+    return name
+
+
+def _wanted(parameters: Mapping[str, str], problems: list[str]) -> int | None:
+    """The context length that the report is about."""
+    text = parameters.get("wanted")
+    if text is None:
+        return None
+    if text.isascii() and text.isdecimal() and 1 <= int(text[:12]) <= LONGEST_TARGET:
+        return int(text)
+    problems.append(
+        f"From the address: wanted must be a whole number from 1 to {LONGEST_TARGET:,}; "
+        f"got {shortened(text)}. It was not used."
+    )
+    return None
+
+
 def has_room(view: View) -> bool:
     """Whether an address can hold the second configuration beside the first."""
     packed = [one for one in (view.source, view.compared) if one.startswith("config=")]
@@ -225,4 +259,8 @@ def write_address(view: View) -> dict[str, str]:
     if view.compared and has_room(view):
         kind, _, name = view.compared.partition("=")
         parameters[f"b_{kind}"] = name
+    if view.runtime:
+        parameters["runtime"] = view.runtime
+    if view.wanted is not None:
+        parameters["wanted"] = str(view.wanted)
     return parameters

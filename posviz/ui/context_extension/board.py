@@ -40,17 +40,19 @@ class Session(exchange.Session[View]):
     """Why the text that was pasted is no configuration."""
     rejected: tuple[Model, str] | None = None
     """A configuration that was read but cannot be drawn, and why."""
-    changes: list[tuple[str, tuple[str, str, Mapping[str, Any] | None]]] = field(
-        default_factory=list
-    )
-    """Changes that were made by a click, oldest first: the code of the diagnosis, and what stood
-    there before it (source, layer type, and a configuration that could not be drawn)."""
+    changes: list[tuple[str, View, tuple[Model, str] | None]] = field(default_factory=list)
+    """Changes that were made by a click, oldest first: the code of the diagnosis, and the view and
+    the rejected configuration before it."""
+    read_text: str = ""
+    """The text that was read last, so that a new one beside a file is noticed."""
+    uploads: int = 0
+    """How many files were read; each empties the place for the next."""
     unread_second: str = ""
     """Why the text that was pasted as the second configuration is none."""
 
     def open(self, view: View) -> None:
-        """Show another model; the second configuration stays beside it."""
-        super().open(replace(view, compared=self.view.compared))
+        """Show another model; the second configuration and the report's question stay beside it."""
+        super().open(view.beside(self.view))
 
 
 class ContextExtension(exchange.Desk[View]):
@@ -63,7 +65,7 @@ class ContextExtension(exchange.Desk[View]):
 
     def reset(self, view: View) -> View:
         first = first_view(view.source, view.model, view.layer_type)
-        return replace(first, compared=view.compared)
+        return first.beside(view)
 
     def take(self, view: View, sent: Mapping[str, Any]) -> View:
         return _taken(view, _still_meant(view, sent))
@@ -91,12 +93,15 @@ class ContextExtension(exchange.Desk[View]):
             "source": view.source,
             "layer": view.layer_type,
             "compared": view.compared,
+            "runtime": view.runtime,
+            "wanted": "" if view.wanted is None else str(view.wanted),
         }
 
     def opened(self, question: Mapping[str, Any]) -> View:
         view = _opened(str(question.get("source")), str(question.get("layer")))
-        compared = str(question.get("compared", ""))
-        return replace(view, compared=compared) if compared else view
+        texts = {name: str(question.get(name, "")) for name in ("compared", "runtime", "wanted")}
+        wanted = int(texts["wanted"]) if texts["wanted"].isdecimal() else None
+        return replace(view, compared=texts["compared"], runtime=texts["runtime"], wanted=wanted)
 
     def legend(self, view: View) -> list[dict[str, Any]]:
         return [

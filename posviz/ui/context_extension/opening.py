@@ -44,23 +44,15 @@ def model_shown(session: Session) -> Model:
 
 def apply_change(session: Session, diagnosis: Diagnosis) -> None:
     """Make the change that a diagnosis suggests, and remember what was there before."""
-    before = _standing(session)
+    before = (diagnosis.code, session.view, session.rejected)
     config = dict(model_shown(session).config)
     take_config(session, configs.applied(config, diagnosis.patch))
-    session.changes.append((diagnosis.code, before))
+    session.changes.append(before)
     del session.changes[:-MOST_CHANGES]
 
 
 def undo_change(session: Session) -> None:
-    """Go back to what stood there before the last change."""
-    _, (source, layer_type, config) = session.changes.pop()
-    if config is None:
-        take(session, source, layer_type)
-    else:
-        take_config(session, config)
-
-
-def _standing(session: Session) -> tuple[str, str, Mapping[str, Any] | None]:
-    """Source and layer type of the view, and the configuration that could not be drawn."""
-    rejected = None if session.rejected is None else session.rejected[0].config
-    return session.view.source, session.view.layer_type, rejected
+    """Go back to what stood there before the last change, every tuned value included."""
+    _, view, rejected = session.changes.pop()
+    session.open(view)
+    session.rejected = rejected

@@ -197,10 +197,15 @@ def cost_pad(pad: Pad) -> Panel:
     notes = [f"{pad.label}, L′ = {pad.target_length:,}", _said("point", pad.point, here, outside)]
     notes += [
         f"proposal for w = {pad.weight:g}: {_named(pad, proposal.point)}, "
-        f"J = {proposal.objective:.3f}; here J = {measure.objective_at(here, pad.weight):.3f}",
+        f"J = {_three(proposal.objective)}; "
+        f"here J = {_three(measure.objective_at(here, pad.weight))}",
         *_notes(pad, measure),
     ]
-    slots = {"change": text(f"{here.change:.4f}"), "unseen": text(f"{here.unseen:.4f} turns")}
+    slots = {
+        "change": text(f"{here.change:.4f}"),
+        "unseen": text(f"{here.unseen:.4f} turns"),
+        "gain": text(f"{here.gain:.4g}"),
+    }
     return Panel(
         "cost_pad",
         figures.cost_pad,
@@ -228,8 +233,13 @@ def _said(what: str, point: tuple[float, float], costs: measures.PointCosts, out
     where = " (outside the map)" if outside else ""
     return (
         f"{what}{where}: change {costs.change:.4g}, unseen arc {costs.unseen:.4g} turns, "
-        f"{costs.beyond} pairs beyond"
+        f"{costs.beyond} pairs beyond; scores × {costs.gain:.4g}, which counts in neither"
     )
+
+
+def _three(value: float) -> str:
+    """Three decimals; a point between cells can lie a little below 0, and -0.000 says nothing."""
+    return f"{round(value, 3) + 0.0:.3f}"
 
 
 def _named(pad: Pad, point: tuple[float, float]) -> str:

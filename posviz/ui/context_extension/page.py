@@ -111,20 +111,31 @@ def _preset_label(presets: dict[str, configs.Preset], one: str) -> str:
 
 
 def _own_configuration(session: Session) -> None:
-    st.text_area(
-        "Paste a config.json", height=220, placeholder='{"hidden_size": 4096, …}', key=PASTED
-    )
-    st.file_uploader("or choose the file", type=["json"], key=UPLOADED)
-    st.button("Read it", type="primary", on_click=_read_own, args=(session,))
+    # A form, so that Ctrl+Enter in the text reads it too.
+    with st.form("own", border=False):
+        st.text_area(
+            "Paste a config.json", height=220, placeholder='{"hidden_size": 4096, …}', key=PASTED
+        )
+        st.file_uploader("or choose the file", type=["json"], key=_uploader(session))
+        st.form_submit_button("Read it", type="primary", on_click=_read_own, args=(session,))
+    st.caption("For a .gguf file: `posviz check model.gguf` at the command line.")
     if session.unread:
         st.error(literal(session.unread))
 
 
+def _uploader(session: Session) -> str:
+    """The key of the place for a file; a new one is empty."""
+    return f"{UPLOADED} {session.uploads}"
+
+
 def _read_own(session: Session) -> None:
     """Read what was pasted or chosen, before the page is drawn with it."""
-    upload = st.session_state[UPLOADED]
-    raw = upload.getvalue() if upload is not None else st.session_state[PASTED]
+    upload, text = st.session_state[_uploader(session)], st.session_state[PASTED]
     session.unread = ""
+    if upload is not None and text.strip() and text != session.read_text:
+        session.unread = "There are a text and a file: empty the one that is not meant."
+        return
+    raw = text if upload is None else upload.getvalue()
     if not raw.strip():
         session.unread = "There is nothing to read: the text is empty. Paste or choose a file."
         return
@@ -134,6 +145,8 @@ def _read_own(session: Session) -> None:
         session.unread = str(error)
         return
     session.changes.clear()
+    session.read_text = text
+    session.uploads += upload is not None
     st.session_state[OWN_OPEN] = False
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -14,10 +15,10 @@ from posviz.configs.writers import TITLES
 from posviz.parameters import ParameterError
 from posviz.ui.context_extension.board import Session
 from posviz.ui.context_extension.opening import apply_change, model_shown, undo_change
+from posviz.ui.context_extension.view import changed, checked, cursor_kept
 from posviz.ui.literal import literal
 
 RUNTIME, TARGET = "report_runtime", "report_target"
-EVERY_RUNTIME = "every runtime"
 _ICONS = {
     "error": ":material/error:",
     "warn": ":material/warning:",
@@ -35,9 +36,12 @@ _BOXES = {"error": st.error, "warn": st.warning}
 
 def show(session: Session) -> None:
     """Draw the report; what must be seen stands open, notes and what is right in one expander."""
-    asked = _question()
+    _question(session)
+    view = session.view
     try:
-        report = configs.check(model_shown(session), **asked)
+        report = configs.check(
+            model_shown(session), runtime=view.runtime or None, target_length=view.wanted
+        )
     except (ConfigError, ParameterError) as error:
         st.error(literal(str(error)))
         return
@@ -47,36 +51,63 @@ def show(session: Session) -> None:
             _open_diagnosis(session, diagnosis, at)
     rest = [each for each in report.diagnoses if each.severity not in _BOXES]
     if rest:
-        with st.expander(f"Report: {_counted(rest)}"):
+        with st.expander(f"Also looked at: {_counted(rest)}"):
             for at, diagnosis in enumerate(rest):
                 st.markdown(f"{_ICONS[diagnosis.severity]} {_sentence(diagnosis)}")
                 _details(session, diagnosis, f"rest{at}")
 
 
-def _question() -> dict[str, Any]:
-    """Which runtime and which length the report is about, chosen beside the model."""
+def _question(session: Session) -> None:
+    """Which runtime and which length the report is about; both stand in the address."""
+    st.session_state[RUNTIME] = session.view.runtime
+    st.session_state[TARGET] = session.view.wanted
     left, right = st.columns(2)
-    runtime = left.selectbox(
+    left.selectbox(
         "Report for",
-        [EVERY_RUNTIME, *configs.RUNTIMES],
+        ["", *configs.RUNTIMES],
         key=RUNTIME,
-        format_func=lambda name: TITLES.get(name, name),
+        format_func=lambda name: TITLES.get(name, "every runtime"),
+        on_change=_asked,
+        args=(session,),
         help="One runtime: what that one does with this configuration.",
     )
-    target = right.number_input(
+    right.number_input(
         "Context length wanted (tokens)",
         min_value=1,
         max_value=1 << 30,
-        value=None,
         step=1,
         key=TARGET,
         placeholder="none",
-        help="With a length, the report says whether the settings reach it and which would.",
+        on_change=_asked,
+        args=(session,),
+        help="The report then says whether the settings reach it and which would. The plots "
+        "follow: L′ becomes this length and, where the model has no extension of its own, the "
+        "factor what it takes.",
     )
-    return {
-        "runtime": None if runtime == EVERY_RUNTIME else runtime,
-        "target_length": None if target is None else int(target),
-    }
+
+
+def _asked(session: Session) -> None:
+    wanted = st.session_state[TARGET]
+    moved = wanted is not None and wanted != session.view.wanted
+    session.view = replace(session.view, runtime=st.session_state[RUNTIME], wanted=wanted)
+    session.epoch += 1
+    if moved and session.rejected is None:
+        _aim(session, int(wanted))
+
+
+def _aim(session: Session, wanted: int) -> None:
+    """Let the plots look at the length that is wanted, as far as they can."""
+    view = session.view
+    sent: dict[str, Any] = {"target": wanted}
+    if view.model.spec(view.layer_type).family != "extension" and wanted > view.trained_length:
+        sent["scaling_factor"] = wanted / view.trained_length
+    aimed, errors = changed(view, sent)
+    try:
+        if errors:
+            raise errors[0]
+        session.view = checked(cursor_kept(aimed))
+    except ParameterError as error:
+        session.problems = [f"The plots stay as they were. {error}"]
 
 
 def _headline(session: Session, report: Report) -> None:

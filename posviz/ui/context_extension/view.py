@@ -101,7 +101,7 @@ class Reading(BaseModel):
         Le(1),
         Parameter(
             help="What the change at short range counts in the proposal; the unseen arc counts the "
-            "rest, 1 - w.",
+            "rest, 1 - w. The factor on the scores counts in neither.",
             symbol="w",
             slider=(0, 1),
             step=0.01,
@@ -166,6 +166,14 @@ class View:
     values: Mapping[str, Any]
     compared: str = ""
     """Where the second configuration came from, in the same form; empty where there is none."""
+    runtime: str = ""
+    """The runtime that the report is about; empty for all of them."""
+    wanted: int | None = None
+    """The context length that the report is about, in tokens."""
+
+    def beside(self, other: View) -> View:
+        """This view with what stands beside the board of another: second configuration, report."""
+        return replace(self, compared=other.compared, runtime=other.runtime, wanted=other.wanted)
 
     @property
     def methods(self) -> dict[str, str]:

@@ -9,12 +9,12 @@ from posviz.catalog import get
 from posviz.configs.errors import ConfigError
 from posviz.configs.model import Model
 from posviz.configs.reader import read
+from posviz.configs.section import text_section
 from posviz.configs.writers.llama_cpp import FLAG_NAMES
-from posviz.configs.writers.llama_cpp_yarn import ATTN_FACTOR, overridden
+from posviz.configs.writers.llama_cpp_yarn import ATTN_FACTOR, multiplier_in_file, overridden
 from posviz.configs.writers.readers.specs import with_spec
 from posviz.configs.writers.readers.text import flag_values, laid_over, number_of
 from posviz.encodings.base import Encoding
-from posviz.encodings.extension import yarn_magnitude
 
 _TEXTS = ("rope_scaling", "override_kv")
 
@@ -22,9 +22,13 @@ _TEXTS = ("rope_scaling", "override_kv")
 def read_llama_cpp(export: str | Mapping[str, Any], base: Mapping[str, Any]) -> Model:
     """The model that these flags make of the base configuration."""
     flags = _flags(export) if isinstance(export, str) else dict(export)
+    section, model_type = text_section(base)
     changed: dict[str, Any] = {"rope_parameters": _written(flags)}
-    if flags.get("rope_scaling") == "yarn" and "ctx" in flags:
-        changed["max_position_embeddings"] = flags["ctx"]
+    if flags.get("rope_scaling") == "yarn":
+        changed["rope_parameters"] |= _multiplier(section.data, model_type)
+        changed |= {"max_position_embeddings": flags["ctx"]} if "ctx" in flags else {}
+    for name in reversed(section.path.split(".") if section.path else []):
+        changed = {name: changed}
     model = read(laid_over(base, changed))
     if "grp_attn_n" in flags:
         return with_spec(model, lambda spec: _self_extend(spec, flags, model))
@@ -33,6 +37,12 @@ def read_llama_cpp(export: str | Mapping[str, Any], base: Mapping[str, Any]) -> 
     if "override_kv" in flags:
         model = with_spec(model, lambda spec: _override(spec, flags["override_kv"]))
     return model
+
+
+def _multiplier(section: Mapping[str, Any], model_type: str) -> dict[str, float]:
+    """yarn_log_multiplier of the file: the magnitude is m(s, 1)/m(s, mscale_all_dim)."""
+    over_all = multiplier_in_file(section, model_type)
+    return {"mscale": 1.0, "mscale_all_dim": over_all} if over_all else {}
 
 
 def _flags(text: str) -> dict[str, Any]:
@@ -75,7 +85,7 @@ def _override(spec: Any, text: str) -> Encoding:
         raise ConfigError(f"--override-kv {text!r:.80} sets no key that is written here.")
     key, value = found
     if key == ATTN_FACTOR:
-        values = {"attention_factor": value * yarn_magnitude(spec.scaling_factor)}
+        values = {"attention_factor": value * spec.magnitude(1)}
     else:
         # A tenth of mscale_all_dim; llama.cpp takes mscale to be the same, so cos and sin stay.
         over_all = value * 10

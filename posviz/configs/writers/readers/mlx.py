@@ -25,9 +25,14 @@ def read_mlx(export: str | Mapping[str, Any], base: Mapping[str, Any]) -> Model:
     changed = json_object(export) if isinstance(export, str) else export
     config = laid_over(base, changed)
     section = dict(text_section(config)[0].data)
+    model = _model(config, section)
+    if section.get("rope_traditional") is not True:
+        return model
+    return with_spec(model, lambda spec: spec.with_values(layout="interleaved"))
+
+
+def _model(config: Mapping[str, Any], section: Mapping[str, Any]) -> Model:
     written = _normal(rotary_dict(section))
-    if section.get("rope_traditional") is True:
-        config["rope_interleave"] = True
     if not written:
         return read(config)
     model = read(_replaced(config, written))

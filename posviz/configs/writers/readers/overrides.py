@@ -30,7 +30,8 @@ def read_sglang(export: str | Mapping[str, Any], base: Mapping[str, Any]) -> Mod
     config = laid_over(base, _changed(export, "--json-model-override-args"))
     model, written = read(config), _written(config)
     if written.get("rope_type") == "yarn":
-        return with_spec(model, lambda spec: multiplied_yarn(spec, written))
+        heeds = "mrope_section" not in written
+        return with_spec(model, lambda spec: multiplied_yarn(spec, written, reads_mscale=heeds))
     return _with_mscales(model, config)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from posviz.configs.messages import Message
 from posviz.configs.model import Model
 from posviz.encodings.base import Encoding
+from posviz.encodings.extension import yarn_magnitude
 
 _ABOUT_OTHER_RUNTIMES = ("PV161", "PV164")
 
@@ -20,18 +21,27 @@ def with_spec(model: Model, change: Callable[[Any], Encoding]) -> Model:
     return model.with_spec(change(model.spec()), messages=messages)
 
 
-def multiplied_yarn(spec: Any, written: Mapping[str, Any]) -> Encoding:
+def multiplied_yarn(
+    spec: Any, written: Mapping[str, Any], *, reads_mscale: bool = False
+) -> Encoding:
     """attn_factor multiplies what the runtime derives, and extrapolation_factor is read.
 
-    attention_factor itself is not read, and mscale and mscale_all_dim by the DeepSeek classes only.
+    attention_factor itself is not read, and mscale and mscale_all_dim by the DeepSeek classes only;
+    with ``reads_mscale`` also by the others, where both are there.
     """
-    if not spec.softmax_correction:
+    both = reads_mscale and None not in (spec.mscale, spec.mscale_all_dim)
+    if not spec.softmax_correction and not both:
         spec = spec.with_values(mscale=None, mscale_all_dim=None)
     derived = spec.with_values(attention_factor=None)
     times = written.get("attn_factor")
-    values: dict[str, Any] = {
-        "attention_factor": None if times is None else float(times) * derived.magnitude(1)
-    }
+    factor = derived.magnitude(1)
+    if both and 0 in (spec.mscale, spec.mscale_all_dim):
+        # transformers takes a 0 for a missing number, SGLang does not.
+        times = 1.0 if times is None else times
+        factor = yarn_magnitude(spec.scaling_factor, spec.mscale) / yarn_magnitude(
+            spec.scaling_factor, spec.mscale_all_dim
+        )
+    values: dict[str, Any] = {"attention_factor": None if times is None else float(times) * factor}
     if written.get("extrapolation_factor") is not None:
         values["extrapolation_factor"] = float(written["extrapolation_factor"])
     return spec.with_values(**values)  # type: ignore[no-any-return]

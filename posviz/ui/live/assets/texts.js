@@ -50,12 +50,15 @@ export class Texts {
     const name = `${item.id}.${ENDINGS[item.language] || 'txt'}`;
     const copy = el('button', { type: 'button', class: 'pv-small', text: 'Copy', onclick: () => copyText(code.textContent, copy) });
     const save = el('button', { type: 'button', class: 'pv-small', text: 'Save', title: `Save as ${name}`, onclick: () => saveText(name, 'text/plain', code.textContent) });
-    const root = el('div', { class: 'pv-block', role: 'tabpanel', 'aria-label': item.title || item.id, 'data-text': item.id }, el('div', { class: 'pv-tools' }, copy, save), code, notes);
-    this.blocks.set(item.id, { code, notes });
+    const tools = el('div', { class: 'pv-tools' }, copy, save);
+    const root = el('div', { class: 'pv-block', role: 'tabpanel', 'aria-label': item.title || item.id, 'data-text': item.id }, tools, code, notes);
+    this.blocks.set(item.id, { tools, code, notes });
     return root;
   }
 
-  fill({ code, notes }, item) {
+  // Without a text there is nothing to copy: the notes say why.
+  fill({ tools, code, notes }, item) {
+    tools.hidden = code.hidden = !item.text;
     setText(code, item.text || '');
     notes.replaceChildren(...(item.notes || []).map((text) => el('li', { text })));
     notes.hidden = !item.notes?.length;
