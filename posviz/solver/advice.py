@@ -9,10 +9,11 @@ from typing import Literal, TypeAlias
 from posviz.parameters import ParameterError, closest
 from posviz.solver.advice_notes import gains, notes, warnings
 from posviz.solver.given import (
+    LARGEST_FACTOR,
     checked_base,
+    checked_factor,
     checked_length,
     checked_rotary_dim,
-    number_above,
 )
 from posviz.solver.ramp_range import beta_range
 from posviz.solver.rule import Answer, Need, Rule, Setting
@@ -20,8 +21,6 @@ from posviz.solver.rules import RULES
 
 AdviceSeverity: TypeAlias = Literal["ok", "info", "warn"]
 _OWNER = "advice"
-_LARGEST_FACTOR = 1e6
-"""The largest factor that an encoding takes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,13 +109,13 @@ def advise(
         betas=_checked_betas(betas),
         search_up_to=checked_length(_OWNER, "search_up_to", search_up_to),
     )
-    if need.factor > _LARGEST_FACTOR:
-        allowed = f"at most {_LARGEST_FACTOR:g} times original"
+    if need.factor > LARGEST_FACTOR:
+        allowed = f"at most {LARGEST_FACTOR:g} times original"
         raise ParameterError(f"{_OWNER}: target must be {allowed}; got {need.target}.")
     usual = None if typical is None else checked_length(_OWNER, "typical", typical)
     present = None
     if present_factor is not None:
-        present = number_above(_OWNER, "present_factor", present_factor)
+        present = checked_factor(_OWNER, "present_factor", present_factor)
     needed = need.target > need.original
     must_see = warnings(need, usual, present)
     return Advice(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from posviz.parameters import ParameterError
+from posviz.parameters import ParameterError, sentence
 from posviz.solver.conversion_notes import notes_on
 from posviz.solver.conversion_row import Row, empty_row, lacking, refused, row_of
 from posviz.solver.given import (
@@ -179,6 +179,10 @@ def _targets(
         if len(readings) > 1:
             return [(one, False) for one in wanted if one.id in _OF_AN_AMBIGUOUS_NAME]
         return [(one, False) for one in wanted if one.id != readings[0].id]
-    found = [meanings(name) for name in ((to,) if isinstance(to, str) else to)]
+    wanted = (to,) if isinstance(to, str) else to
+    if not isinstance(wanted, tuple | list) or not wanted:
+        allowed = "the name of a quantity, or several"
+        raise ParameterError(sentence("converter", "to", allowed, to))
+    found = [meanings(name) for name in wanted]
     asked = {one.id: (one, len(several) == 1) for several in found for one in several}
     return list(asked.values())

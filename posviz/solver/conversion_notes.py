@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from posviz.encodings.extension import ntk_base
@@ -47,7 +48,7 @@ def _shrinks(reading: Quantity, value: float, known: Known) -> str | None:
         f"nothing: a {reading.title.lower()} {side} {written(neutral)} shrinks the context "
         f"(factor {written(factor)})."
     )
-    if reading.id in ("factor", "rope_freq_scale"):
+    if reading.id in ("factor", "rope_freq_scale") and math.isfinite(1 / value):
         other = "frequency scale" if reading.id == "factor" else "factor"
         note += f" Where {written(value)} was meant as the {other}, the {reading.title.lower()} is "
         note += f"{written(1 / value)}."

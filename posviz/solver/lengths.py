@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from posviz.parameters import ParameterError
+import numpy as np
+
+from posviz.parameters import ParameterError, sentence
 from posviz.solver.given import checked_length, listed, number_above
 from posviz.solver.lookup import meanings, names
 
@@ -47,4 +49,8 @@ def alpha_at_lengths(
     if rule is None:
         known = listed([one.id for one in names() if one.at_length])
         raise ParameterError(f"alpha: {known} follow the length; {definition} does not.")
+    if isinstance(lengths, str | bytes) or not isinstance(lengths, Sequence | np.ndarray):
+        raise ParameterError(sentence("alpha", "lengths", "a list of lengths", lengths))
+    if isinstance(lengths, np.ndarray) and lengths.ndim != 1:
+        raise ParameterError(sentence("alpha", "lengths", "a list of lengths", lengths))
     return tuple(rule(checked_length("alpha", "lengths", one), window, slope) for one in lengths)

@@ -37,7 +37,10 @@ def _refuse_step(value: float) -> str | None:
     lower = max(2.0 ** math.floor(math.log2(value + 1)) - 1, 1.0)
     if value == lower:
         return None
-    steps = "1" if value < 1 else f"{written(lower)} or {written(2 * lower + 1)}"
+    upper = 2 * lower + 1
+    steps = "1" if value < 1 else written(lower)
+    if value >= 1 and math.isfinite(upper):
+        steps += f" or {written(upper)}"
     return f"a step of the staircase 1, 3, 7, 15, …, next to it {steps}"
 
 

@@ -8,6 +8,7 @@ from posviz.parameters import ParameterError, shortened
 from posviz.solver.conversion import convert
 from posviz.solver.given import (
     checked_base,
+    checked_factor,
     checked_length,
     checked_rotary_dim,
     listed,
@@ -100,16 +101,18 @@ def reach(
         raise ParameterError(
             f"{_OWNER}: quantity must be one of {known}; got {shortened(quantity)}."
         )
+    number = number_above("converter", quantity if len(readings) > 1 else readings[0].id, value)
     if len(readings) > 1:
         # Of several definitions, one that cannot be meant by this value says nothing.
-        number = number_above(_OWNER, quantity, value)
         readings = [one for one in readings if one.refuse(number) is None]
-    return tuple(_reached(one, value, need) for one in readings)
+    return tuple(_reached(one, number, need) for one in readings)
 
 
 def _reached(reading: Quantity, value: float, need: Need) -> Reached:
     if reading.sets == "factor":
-        factor = convert(reading.id, value, to="factor").number("factor")
+        factor = checked_factor(
+            _OWNER, "factor", convert(reading.id, value, to="factor").number("factor")
+        )
         rows = tuple(rule.covered(factor, need) for rule in RULES if rule.takes == "factor")
         return Reached(quantity=reading.id, value=value, factor=factor, new_base=None, rules=rows)
     converted = convert(

@@ -172,3 +172,25 @@ def test_a_count_goes_where_the_class_reads_a_share() -> None:
 def test_gpt_j_reads_no_share() -> None:
     spec: Any = configs.read({"model_type": "gptj", "partial_rotary_factor": 0.5}).spec()
     assert (spec.head_dim, spec.rotary_dim) == (256, 64)
+
+
+@pytest.mark.parametrize("key", ["rope_type", "type"])
+def test_a_flat_dict_of_deepseek_v4_scales_the_compressed_layers_only(key: str) -> None:
+    config = {
+        "rope_theta": 10000,
+        "compress_rope_theta": 200000,
+        "rope_scaling": {key: "yarn", "factor": 16, "original_max_position_embeddings": 65536},
+        "qk_rope_head_dim": 64,
+        "head_dim": 512,
+        "max_position_embeddings": 1048576,
+    }
+    expected = theirs("deepseek_v4", config)
+    assert expected is not None
+    model = configs.read({"model_type": "deepseek_v4", **config})
+    plain: Any = model.spec("main")
+    scaled: Any = model.spec("compress")
+    dicts = expected["dicts"]
+    assert (plain.id, plain.base) == ("rope", dicts["main"]["rope_theta"])
+    assert (scaled.id, scaled.base) == ("yarn", dicts["compress"]["rope_theta"])
+    assert scaled.magnitude(1) == dicts["compress"]["attention_factor"] == 1
+    assert plain.rotary_dim == scaled.rotary_dim == 64

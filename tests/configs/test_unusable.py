@@ -119,7 +119,7 @@ ERRORS = [
     ({"max_position_embeddings": "4k"}, "PV112", "got the text '4k'"),
     ({"head_dim": 0}, "PV142", "positive integer; got 0."),
     ({"head_dim": 127}, "PV141", "must be even"),
-    ({"head_dim": None, "model_type": "somebody_s"}, "PV142", "cannot be derived"),
+    ({"model_type": "", "rope_theta": 1e4, "head_dim": None}, "PV142", "cannot be derived"),
     ({"head_dim": 10**6}, "PV114", "head_dim must be"),
     ({"model_type": "phi", "partial_rotary_factor": 1.5}, "PV141", "above 0 and at most 1"),
     ({"model_type": "phi", "partial_rotary_factor": 0.01}, "PV141", "gives 1."),

@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from posviz import configs
-from posviz.ui.context_extension.address import pack
+from posviz.ui.context_extension.address import pack, write_address
 
 ROOT = Path(__file__).parents[2]
 PAGE = "pages/context_extension.py"
@@ -137,3 +137,79 @@ def test_every_released_model_has_a_report_without_an_error(preset: configs.Pres
     report = configs.check(preset.config)
     assert report.severity in ("ok", "info") or preset.id == "qwen2.5-7b-yarn"
     assert report.diagnoses
+
+
+def test_undo_brings_every_tuned_value_back() -> None:
+    app = opened(model="qwen2.5-7b-yarn", **{"a.beta_fast": "16", "target": "65536", "b": "linear"})
+    before = app.session_state[STATE].view
+    button(app, "Apply PV121").click().run()
+    assert app.session_state[STATE].view.source != before.source
+    button(app, "Undo PV121").click().run()
+    after = app.session_state[STATE].view
+    assert after.values == before.values
+    assert after.source == before.source
+
+
+def test_undo_of_a_mended_file_shows_the_model_before_it_again() -> None:
+    app = pasted(opened(model="gemma-3-4b"), WRONG)
+    before = app.session_state[STATE].view
+    button(app, "Apply PV113").click().run()
+    button(app, "Undo PV113").click().run()
+    assert app.session_state[STATE].view.source == before.source == "model=gemma-3-4b"
+
+
+def test_the_length_that_is_wanted_moves_the_plots_and_the_factor_where_there_is_none() -> None:
+    app = opened(model="llama-2-7b")
+    app.number_input(key="report_target").set_value(20480).run()
+    view = app.session_state[STATE].view
+    assert (view.target_length, view.values["scaling_factor"]) == (20480, 5.0)
+    extended = opened(model="llama-3.1-8b")
+    extended.number_input(key="report_target").set_value(65536).run()
+    own = extended.session_state[STATE].view
+    assert (own.target_length, own.values["scaling_factor"]) == (65536, 8.0)
+
+
+def test_a_length_that_no_plot_can_show_is_reported_all_the_same() -> None:
+    app = opened(model="llama-2-7b")
+    before = app.session_state[STATE].view.values
+    app.number_input(key="report_target").set_value(1 << 30).run()
+    session = app.session_state[STATE]
+    assert session.view.values == before
+    assert session.view.wanted == 1 << 30
+    assert "The plots stay as they were." in session.problems[0]
+
+
+def test_the_report_s_question_is_part_of_the_address() -> None:
+    app = opened(model="llama-2-7b", runtime="vllm", wanted="8192")
+    view = app.session_state[STATE].view
+    assert (view.runtime, view.wanted) == ("vllm", 8192)
+    assert app.selectbox(key="report_runtime").value == "vllm"
+    assert write_address(view) == {"model": "llama-2-7b", "runtime": "vllm", "wanted": "8192"}
+    assert "PV204" in app.warning[0].value
+    bad = opened(model="llama-2-7b", runtime="vlm", wanted="many")
+    first, second = bad.session_state[STATE].problems
+    assert "there is no runtime 'vlm'; closest: vllm" in first
+    assert "wanted must be a whole number from 1 to 1,073,741,824; got 'many'" in second
+
+
+def test_a_choice_of_another_model_keeps_the_report_s_question() -> None:
+    app = opened(model="llama-2-7b", runtime="sglang", wanted="8192")
+    app.selectbox[0].select("llama-3.1-8b").run()
+    view = app.session_state[STATE].view
+    assert (view.source, view.runtime, view.wanted) == ("model=llama-3.1-8b", "sglang", 8192)
+
+
+def test_a_text_and_a_file_are_not_read_one_for_the_other() -> None:
+    app = opened()
+    app.text_area[0].set_value(json.dumps(WRONG))
+    app.file_uploader[0].set_value(("config.json", json.dumps(WARNED).encode(), "application/json"))
+    button(app, "Read it").click().run()
+    assert app.error[0].value.replace("\\", "") == (
+        "There are a text and a file: empty the one that is not meant."
+    )
+    app.text_area[0].set_value("")
+    button(app, "Read it").click().run()
+    assert app.session_state[STATE].view.model.config == WARNED
+    # The place for a file is empty again, so that a text is read next.
+    pasted(app, {**WARNED, "max_position_embeddings": 131072})
+    assert app.session_state[STATE].view.model.config["max_position_embeddings"] == 131072

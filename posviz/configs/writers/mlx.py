@@ -18,7 +18,13 @@ from posviz.configs.writers.mlx_classes import (
     reason_against,
 )
 from posviz.configs.writers.rope_dict import rope_dict
-from posviz.configs.writers.settings import Settings, Task, length_notes, position_window
+from posviz.configs.writers.settings import (
+    Settings,
+    Task,
+    length_notes,
+    position_window,
+    share_beside,
+)
 
 TITLE = MLX.title
 NOTE = (
@@ -116,9 +122,9 @@ def _has_two_bases(task: Task) -> bool:
 
 def _keys(task: Task, written: dict[str, Any]) -> dict[str, Any]:
     keys: dict[str, Any] = {task.facts.base_keys[0]: written.pop("rope_theta")}
-    if written["rope_type"] != "proportional" and "partial_rotary_factor" in written:
+    if written["rope_type"] != "proportional":
         # The classes read it beside the dict; only the type proportional reads it inside.
-        keys[task.facts.partial_keys[0]] = written.pop("partial_rotary_factor")
+        keys |= share_beside(task, written)
     if task.is_per_layer:
         sliding: Any = task.specs["sliding_attention"]
         keys["rope_local_base_freq"] = sliding.base

@@ -83,6 +83,19 @@ class Task:
         return found
 
 
+def share_beside(task: Task, written: dict[str, Any]) -> dict[str, Any]:
+    """Takes the partial factor out of a dict, for the key beside it that the class reads.
+
+    A class that reads no share of a head gets the count of dimensions.
+    """
+    share = written.pop("partial_rotary_factor", None)
+    if share is None:
+        return {}
+    if task.facts.partial_keys:
+        return {task.facts.partial_keys[0]: share}
+    return {"rotary_dim": task.spec.rotary_dim}  # type: ignore[attr-defined]
+
+
 def extended_length(task: Task) -> int | None:
     """The length to run at: the one asked for, or the one that the method itself names."""
     if task.target_length is not None:

@@ -10,7 +10,13 @@ from posviz.configs.writers.dialects import TRANSFORMERS, TRANSFORMERS_V4
 from posviz.configs.writers.merged import merged_config, nested, original_key
 from posviz.configs.writers.releases import dict_for_class, original_beside, version_note
 from posviz.configs.writers.rope_dict import rope_dict
-from posviz.configs.writers.settings import Settings, Task, length_notes, position_window
+from posviz.configs.writers.settings import (
+    Settings,
+    Task,
+    length_notes,
+    position_window,
+    share_beside,
+)
 
 V5_NOTE = "Version assumed: transformers 5 (written against 5.24); the keys go into config.json."
 
@@ -68,9 +74,7 @@ def write_v4(task: Task) -> Settings:
 
 
 def _v4_keys(task: Task, written: dict[str, Any]) -> dict[str, Any]:
-    keys: dict[str, Any] = {task.facts.base_keys[0]: written.pop("rope_theta")}
-    if "partial_rotary_factor" in written:
-        keys[task.facts.partial_keys[0]] = written.pop("partial_rotary_factor")
+    keys = {task.facts.base_keys[0]: written.pop("rope_theta"), **share_beside(task, written)}
     if task.is_per_layer:
         keys = _dual_base_keys(task, keys)
     if written == {"rope_type": "default"}:
