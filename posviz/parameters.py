@@ -147,7 +147,10 @@ def shortened(value: Any) -> str:
     if isinstance(value, int) and value.bit_length() > 4 * _SHOWN_VALUE_LENGTH:
         # Python refuses to write out integers of more than 4300 digits.
         return f"a whole number of about {int(value.bit_length() * math.log10(2)) + 1} digits"
-    shown = repr(value) if isinstance(value, str) else str(value)
+    try:
+        shown = repr(value) if isinstance(value, str) else str(value)
+    except ValueError:  # such an integer inside a list or an object
+        shown = f"a value of type {type(value).__name__}, too long to write out"
     return shown if len(shown) <= _SHOWN_VALUE_LENGTH else shown[:_SHOWN_VALUE_LENGTH] + "…"
 
 
@@ -156,7 +159,8 @@ def closest(name: object, known: Sequence[str]) -> str:
 
     Where none is alike, the first few of all: a message is a sentence, not a catalog.
     """
-    near = difflib.get_close_matches(str(name)[:_SHOWN_VALUE_LENGTH], known, n=3, cutoff=0.5)
+    text = name if isinstance(name, str) else shortened(name)
+    near = difflib.get_close_matches(text[:_SHOWN_VALUE_LENGTH], known, n=3, cutoff=0.5)
     if near:
         return f"closest: {', '.join(near)}"
     rest = len(known) - _NAMES_LISTED

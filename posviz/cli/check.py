@@ -78,18 +78,24 @@ def fix(
     with sentences():
         report = configs.check(source(file), runtime=runtime, target_length=target_length)
     with sentences(unreadable=USAGE):
-        changed = report.patched(*(codes or ()))
-    chosen = [each for each in report.diagnoses if each.patch and (not codes or each.code in codes)]
-    for each in chosen:
-        typer.echo(f"posviz: {each.code}: {_patch_text(each, report)}", err=True)
+        changes = report.changes(*(codes or ()))
+    names = {} if report.model.gguf is None else report.model.gguf.names
+    for each in changes.made:
+        typer.echo(f"posviz: {each.code}: {each.change(names)}.", err=True)
+    for each in changes.left_out:
+        typer.echo(
+            f"posviz: {each.code} was left out, since it does not go with the changes above: check "
+            "the result.",
+            err=True,
+        )
     if report.model.gguf is not None:
         stop(
             "This is a GGUF file, whose metadata this command does not write: change the keys "
             "above with llama.cpp's --override-kv, or convert the model again."
         )
-    if not chosen:
+    if not changes.made:
         typer.echo("posviz: No diagnosis suggests a change; this is the file as it was.", err=True)
-    typer.echo(json.dumps(changed, indent=2, ensure_ascii=False))
+    typer.echo(json.dumps(changes.config, indent=2, ensure_ascii=False))
 
 
 def _print(name: str, report: Report, *, numbers: bool, quiet: bool) -> None:
@@ -104,7 +110,7 @@ def _print(name: str, report: Report, *, numbers: bool, quiet: bool) -> None:
     hides = any(each.severity == "error" for each in shown) and not report.model.gguf
     if hides and any(each.patch for each in shown if each.severity == "error"):
         out.print(Text("  What follows from these numbers is looked at once they are right:"))
-        out.print(Text(f"  posviz fix {shlex.quote(name)} | posviz check -"))
+        out.print(Text(f"  posviz fix {shlex.quote(name)} | posviz check -"), soft_wrap=True)
     if numbers:
         out.print(_numbers(report))
 
@@ -114,25 +120,12 @@ def _body(diagnosis: Diagnosis, report: Report) -> Text:
     lines = [Text(f"{where}{diagnosis.message}")]
     lines += [
         Text(f"{TITLES.get(runtime, runtime)}: {sentence}", style="dim")
-        for runtime, sentence in diagnosis.runtimes.items()
+        for runtime, sentence in diagnosis.unsaid.items()
     ]
     if diagnosis.patch:
-        lines.append(Text(f"Suggested: {_patch_text(diagnosis, report)}"))
+        names = {} if report.model.gguf is None else report.model.gguf.names
+        lines.append(Text(f"Suggested: {diagnosis.change(names)}."))
     return Text("\n").join(lines)
-
-
-def _patch_text(diagnosis: Diagnosis, report: Report) -> str:
-    """The suggested change in words; of a GGUF file with its own keys."""
-    names = {} if report.model.gguf is None else report.model.gguf.names
-    parts = []
-    for operation in diagnosis.patch:
-        key = operation["path"].removeprefix("/").replace("/", ".")
-        key = names.get(key, key)
-        if operation["op"] == "remove":
-            parts.append(f"remove {key}")
-        else:
-            parts.append(f"set {key} to {json.dumps(operation['value'], ensure_ascii=False)}")
-    return "; ".join(parts) + "."
 
 
 def _numbers(report: Report) -> Any:

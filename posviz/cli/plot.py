@@ -106,7 +106,7 @@ def _write(figure: Any, output: str, kind: str) -> None:
         if "chrome" not in str(error).lower():
             raise
         stop(
-            f"A {kind.upper()} is drawn by Chrome or Chromium, and none was found here; install "
+            f"{kind.upper()} files are drawn by Chrome or Chromium, and none works here; install "
             "one, or write an .html file, which needs none.",
             ERRORS,
         )

@@ -1,6 +1,6 @@
 """A model's configuration in, with the origin of every number; settings for each runtime out."""
 
-from posviz.configs.checks import CODES, Diagnosis, Report, applied, check
+from posviz.configs.checks import CODES, Changes, Diagnosis, Report, applied, check
 from posviz.configs.comparison import Comparison, compare
 from posviz.configs.comparison_layers import LayerComparison
 from posviz.configs.comparison_rows import ComparedNumber
@@ -14,6 +14,7 @@ from posviz.configs.writers import RUNTIMES, Settings, export, read_export
 __all__ = [
     "CODES",
     "RUNTIMES",
+    "Changes",
     "ComparedNumber",
     "Comparison",
     "ConfigError",

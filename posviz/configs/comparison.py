@@ -60,8 +60,8 @@ class Comparison:
         for each in self.layers:
             if layer_type in (None, each.layer_type):
                 return each
-        wanted = "no layer type" if layer_type is None else f"no layer type {layer_type!r}"
-        raise ConfigError(" ".join([f"The comparison has {wanted}.", *self.notes]))
+        name = "" if layer_type is None else f" {shortened(layer_type)}"
+        raise ConfigError(" ".join([f"The comparison has no layer type{name}.", *self.notes]))
 
     def as_dict(self) -> dict[str, Any]:
         """The same as plain JSON values; a number that JSON does not have becomes text."""

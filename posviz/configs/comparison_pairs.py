@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from posviz.configs.errors import ConfigError
 from posviz.configs.model import Layer, Model
 from posviz.encodings.rotary import RotaryEncoding
-from posviz.parameters import closest
+from posviz.parameters import closest, shortened
 
 
 def layer_pairs(
@@ -26,7 +26,8 @@ def layer_pairs(
     names = list(dict.fromkeys(name for model in several or (a, b) for name in model.layer_types))
     if layer_type is not None and layer_type not in names:
         hint = closest(layer_type, names) if names else "neither model rotates queries and keys"
-        raise ConfigError(f"The models have no layer type {layer_type!r} to compare; {hint}.")
+        shown = shortened(layer_type)
+        raise ConfigError(f"The models have no layer type {shown} to compare; {hint}.")
     if layer_type is not None:
         names = [layer_type]
     elif not several:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from posviz.configs.errors import ConfigError
 from posviz.configs.findings import Findings
+from posviz.configs.read_only import ReadOnlyDict, ReadOnlyList
+from posviz.parameters import shortened
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 50
@@ -20,6 +22,7 @@ MAX_INTEGER = 1 << 63
 
 # A text that is not closed ends where the file does, so that one pass is enough whatever comes.
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _BRACKET = re.compile(r"[\[{]|[\]}]")
 
 
@@ -62,9 +65,11 @@ def _file_bytes(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
             return file.read(MAX_BYTES + 1)
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise ConfigError(f"The file {path} cannot be read: {reason}.") from None
+    except (OSError, ValueError) as error:
+        # ValueError: a name that no file can have, with a null byte or half a character.
+        reason = getattr(error, "strerror", None) or "no file can have this name"
+        shown = str(path).encode(errors="backslashreplace").decode()
+        raise ConfigError(f"The file {shown} cannot be read: {reason}.") from None
 
 
 def _check_size(size: int) -> None:
@@ -124,19 +129,36 @@ def _plain(value: Any, depth: int, path: str, budget: list[int]) -> Any:
     if isinstance(value, Mapping | list | tuple) and depth > MAX_DEPTH:
         raise ConfigError(_too_deep())
     if isinstance(value, Mapping):
-        return {
-            _key(key, path): _plain(item, depth + 1, f"{path}.{key}".lstrip("."), budget)
-            for key, item in value.items()
-        }
+        return ReadOnlyDict(
+            {
+                _key(key, path): _plain(item, depth + 1, f"{path}.{key}".lstrip("."), budget)
+                for key, item in _drawn(_entries(value), path)
+            }
+        )
     if isinstance(value, list | tuple):
-        return [_plain(item, depth + 1, path, budget) for item in value]
+        return ReadOnlyList([_plain(item, depth + 1, path, budget) for item in _drawn(value, path)])
     return _scalar(value, path)
+
+
+def _entries(value: Mapping[Any, Any]) -> Iterator[tuple[Any, Any]]:
+    for key in value:
+        yield key, value[key]
+
+
+def _drawn(entries: Iterable[Any], path: str) -> Iterator[Any]:
+    """The entries of a mapping or list of any class, whose own code may fail or never end."""
+    try:
+        yield from entries
+    except Exception as error:
+        where = path or "the top level"
+        kind = type(error).__name__
+        raise ConfigError(f"The values at {where} cannot be read: {kind}.") from error
 
 
 def _key(key: Any, path: str) -> str:
     if not isinstance(key, str):
         raise ConfigError(
-            f"Every key of a configuration is text; {path or 'the top level'} has {key!r}."
+            f"Every key of a configuration is text; {path or 'the top level'} has {shortened(key)}."
         )
     if _has_half_character(key):
         raise ConfigError(f"The keys of {path or 'the top level'} hold half a character.")
@@ -145,7 +167,7 @@ def _key(key: Any, path: str) -> str:
 
 def _has_half_character(text: str) -> bool:
     """Whether UTF-8 cannot write it: JSON allows one half of a surrogate pair, no screen does."""
-    return any("\ud800" <= character <= "\udfff" for character in text)
+    return not text.isascii() and _HALF_CHARACTER.search(text) is not None
 
 
 def _scalar(value: Any, path: str) -> Any:

@@ -31,7 +31,6 @@ CODES: Mapping[str, str] = {
     "PV121": "factor × original differs from max_position_embeddings; the explicit factor counts.",
     "PV122": "original_max_position_embeddings stands in two places with two values.",
     "PV123": "original_max_position_embeddings is given to a type that does not read it.",
-    "PV124": "A length-dependent method: which limit holds depends on the engine.",
     "PV125": "The original window is not smaller than max_position_embeddings.",
     "PV130": "max_position_embeddings is not a positive whole number of usual size.",
     "PV131": "max_position_embeddings is missing where it is needed.",

@@ -12,7 +12,7 @@ from posviz.configs.errors import ConfigError
 from posviz.configs.gguf.mapping import GgufConfig
 from posviz.configs.messages import Message, Resolved
 from posviz.encodings.base import Encoding
-from posviz.parameters import ParameterError, closest
+from posviz.parameters import ParameterError, closest, shortened
 from posviz.results import Rotation
 
 FULL = "full_attention"
@@ -83,9 +83,9 @@ class Model:
         if layer_type is None:
             return self._default_layer()
         found = {layer.name: layer for layer in self.layers}
-        if layer_type not in found:
+        if not isinstance(layer_type, str) or layer_type not in found:
             hint = closest(layer_type, self.layer_types)
-            raise ConfigError(f"There is no layer type {layer_type!r}; {hint}.")
+            raise ConfigError(f"There is no layer type {shortened(layer_type)}; {hint}.")
         return found[layer_type]
 
     def _default_layer(self) -> Layer:
@@ -125,7 +125,9 @@ class Model:
         spec = self.spec(layer_type)
         size = 1 if length is None else length
         if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= _LONGEST:
-            raise ConfigError(f"length must be a whole number from 1 to {_LONGEST}; got {length}.")
+            raise ConfigError(
+                f"length must be a whole number from 1 to {_LONGEST}; got {shortened(length)}."
+            )
         try:
             result = spec.encode(np.arange(size, dtype=np.float64), length=size)
         except ParameterError as error:

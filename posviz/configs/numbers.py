@@ -76,7 +76,8 @@ def _hint(value: Any) -> str:
         if meant is None:
             return f"got the text {value!r:.40}."
         return f"it is the text {value!r:.40}; write {number_text(meant)} without quotes."
-    kind = {bool: "a switch", list: "a list", dict: "an object"}.get(type(value), "something else")
+    kinds = {bool: "a switch", list: "a list", dict: "an object"}
+    kind = next((kinds[each] for each in kinds if isinstance(value, each)), "something else")
     return f"got {kind}."
 
 

@@ -10,7 +10,8 @@ from importlib.resources import files
 from typing import Any
 
 from posviz.configs.errors import ConfigError
-from posviz.parameters import closest
+from posviz.configs.read_only import read_only
+from posviz.parameters import closest, shortened
 
 
 @dataclass(frozen=True)
@@ -39,13 +40,15 @@ class Preset:
 def presets() -> tuple[Preset, ...]:
     """All presets, by family and name."""
     text = (files("posviz.configs") / "presets.json").read_text(encoding="utf-8")
-    found = [Preset(**entry) for entry in json.loads(text)]
+    found = [Preset(**entry) for entry in read_only(json.loads(text))]
     return tuple(sorted(found, key=lambda preset: (preset.family, preset.name)))
 
 
 def preset(preset_id: str) -> Preset:
     """The preset with this id; ConfigError lists the closest ids when there is none."""
     by_id = {item.id: item for item in presets()}
-    if preset_id not in by_id:
-        raise ConfigError(f"There is no preset {preset_id!r}; {closest(preset_id, list(by_id))}.")
+    if not isinstance(preset_id, str) or preset_id not in by_id:
+        raise ConfigError(
+            f"There is no preset {shortened(preset_id)}; {closest(preset_id, list(by_id))}."
+        )
     return by_id[preset_id]

@@ -11,6 +11,8 @@ from posviz.configs.errors import ConfigError
 _NESTED = ("text_config", "llm_config", "language_config", "thinker_config", "text_model")
 """Names under which multimodal models keep their language model, the usual one first."""
 
+_LONGEST_TYPE = 60
+
 
 @dataclass(frozen=True)
 class Found:
@@ -77,4 +79,7 @@ def _is_text_model(section: Section, name: str) -> bool:
 
 def _model_type(data: Mapping[str, Any]) -> str:
     value = data.get("model_type")
-    return value if isinstance(value, str) else ""
+    if not isinstance(value, str):
+        return ""
+    # Sentences name it, and no class has a name that long.
+    return value if len(value) <= _LONGEST_TYPE else value[:_LONGEST_TYPE] + "…"

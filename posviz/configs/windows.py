@@ -178,16 +178,6 @@ def check_windows(
             _whole(factor * original.value),
             f"factor × trained window = {factor:g} × {original.value}",
         )
-    if rope_type == "dynamic" and factor is not None:
-        nominal = _whole(factor * original.value)
-        findings.info(
-            "PV124",
-            f"dynamic changes the base beyond {original.value} tokens; the nominal extended "
-            f"context is {nominal}, and which limit holds depends on the engine: transformers has "
-            "none, vLLM multiplies max_position_embeddings by the factor.",
-            "factor",
-            nominal_extended_context=nominal,
-        )
     if window is None or "missing" in original.key:
         return
     if rope_type == "yarn" and factor is not None:

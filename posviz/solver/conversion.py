@@ -179,10 +179,10 @@ def _targets(
         if len(readings) > 1:
             return [(one, False) for one in wanted if one.id in _OF_AN_AMBIGUOUS_NAME]
         return [(one, False) for one in wanted if one.id != readings[0].id]
-    wanted = (to,) if isinstance(to, str) else to
-    if not isinstance(wanted, tuple | list) or not wanted:
+    targets = (to,) if isinstance(to, str) else to
+    if not isinstance(targets, tuple | list) or not targets:
         allowed = "the name of a quantity, or several"
         raise ParameterError(sentence("converter", "to", allowed, to))
-    found = [meanings(name) for name in wanted]
+    found = [meanings(name) for name in targets]
     asked = {one.id: (one, len(several) == 1) for several in found for one in several}
     return list(asked.values())

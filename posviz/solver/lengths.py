@@ -49,8 +49,6 @@ def alpha_at_lengths(
     if rule is None:
         known = listed([one.id for one in names() if one.at_length])
         raise ParameterError(f"alpha: {known} follow the length; {definition} does not.")
-    if isinstance(lengths, str | bytes) or not isinstance(lengths, Sequence | np.ndarray):
-        raise ParameterError(sentence("alpha", "lengths", "a list of lengths", lengths))
-    if isinstance(lengths, np.ndarray) and lengths.ndim != 1:
+    if not isinstance(lengths, list | tuple | range | np.ndarray) or np.ndim(lengths) != 1:
         raise ParameterError(sentence("alpha", "lengths", "a list of lengths", lengths))
     return tuple(rule(checked_length("alpha", "lengths", one), window, slope) for one in lengths)

@@ -56,9 +56,7 @@ def _checked_count(count: int, rotary_dim: int) -> int:
     """A number of pairs that does not hold the fastest."""
     number, most = plain_number(count), rotary_dim // 2 - 1
     if not is_finite_number(number) or number != int(number) or not 0 <= number <= most:
-        raise ParameterError(
-            sentence(_OWNER, "count", f"a whole number from 0 to {most}", count)
-        )
+        raise ParameterError(sentence(_OWNER, "count", f"a whole number from 0 to {most}", count))
     return int(number)
 
 

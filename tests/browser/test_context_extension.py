@@ -87,7 +87,7 @@ def test_pasted_configuration_is_drawn_moved_shared_and_exported(
     open_page: Callable[..., Page],
 ) -> None:
     page = open_page()
-    page.get_by_text("Use your own config.json").click()
+    page.get_by_text("Use your own config.json", exact=True).click()
     page.get_by_label("Paste a config.json").fill(json.dumps(LLAMA3_SCALED))
     page.get_by_role("button", name="Read it").click()
     page.locator("[data-control='a.low_freq_factor']").wait_for(timeout=30_000)

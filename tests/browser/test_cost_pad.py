@@ -57,7 +57,7 @@ def point(page: Page) -> tuple[float, float]:
     return x, y
 
 
-def dragged(page: Page, across: float, up: float, steps: int = 12) -> None:
+def dragged(page: Page, across: float, up: float, steps: int = 12, *, release: bool = True) -> None:
     """Take hold of the point and bring it this many pixels away."""
     box = page.locator(HANDLE).bounding_box()
     assert box
@@ -67,7 +67,8 @@ def dragged(page: Page, across: float, up: float, steps: int = 12) -> None:
     for step in range(1, steps + 1):
         page.mouse.move(left + across * step / steps, top - up * step / steps)
         page.wait_for_timeout(40)
-    page.mouse.up()
+    if release:
+        page.mouse.up()
 
 
 def test_drag_of_the_point_moves_both_numbers_the_address_and_the_other_panels(
@@ -107,6 +108,49 @@ def test_drag_of_the_point_moves_both_numbers_the_address_and_the_other_panels(
     said = page.locator(PANEL).inner_text()
     assert f"change {abs(now - trained).mean():.4g}," in said
     assert f"scores × {measures.temperature(spec, length=65536).gain:.4g}," in said
+
+
+def test_while_the_point_moves_the_map_tells_the_point_and_else_the_cell(
+    open_page: Callable[..., Page],
+) -> None:
+    page = open_page()
+    dragged(page, -83, 37, release=False)
+    readout = page.locator(f"{PANEL} .pv-readout")
+    told = re.match(r"point: beta_slow ([\d.]+), beta_fast ([\d.]+), J at", readout.inner_text())
+    assert told
+    page.mouse.up()
+    at_rest(page)
+    assert float(told[1]) == number(page, "a.beta_slow")
+    assert float(told[2]) == number(page, "a.beta_fast")
+    box = page.locator(HANDLE).bounding_box()
+    assert box
+    page.mouse.move(box["x"] - 40, box["y"] - 40)
+    assert readout.inner_text().startswith("cell around beta_slow ")
+
+
+def test_a_formula_wider_than_its_panel_scrolls_in_its_own_box(
+    open_page: Callable[..., Page],
+) -> None:
+    page = open_page()
+    page.set_viewport_size({"width": 390, "height": 844})
+    at_rest(page)
+    found = page.evaluate(
+        """() => {
+          const box = document.querySelector('[data-panel=cost_pad] .pv-formula');
+          box.scrollLeft = 1e6;
+          return {
+            page: document.documentElement.scrollWidth,
+            right: box.getBoundingClientRect().right,
+            end: box.lastElementChild.getBoundingClientRect().right,
+            hidden: box.scrollWidth - box.clientWidth,
+            shadow: getComputedStyle(box).backgroundImage,
+          };
+        }"""
+    )
+    assert found["page"] <= 390
+    assert found["hidden"] > 0
+    assert found["end"] <= found["right"] + 1
+    assert found["shadow"].count("gradient") == 4  # what says that there is more to see
 
 
 def test_point_keeps_out_of_blank_cells(open_page: Callable[..., Page]) -> None:

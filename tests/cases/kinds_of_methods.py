@@ -199,7 +199,8 @@ LISTS = (
 )  # fmt: skip
 
 LENGTHS = (
-    *(Kind(name=f"dynamic at {length}", ask={"target_length": length}, severity="info",
+    *(Kind(name=f"dynamic at {length}", ask={"target_length": length},
+           severity="warn" if length > 4096 else "info",
            config=scaled(DYNAMIC, max_position_embeddings=4096),
            says=(r"depends on the engine",),
            numbers={f"base_at_{length}": raised(1e6, dynamic_alpha(2, length, 4096), 128)})
@@ -209,7 +210,7 @@ LENGTHS = (
          numbers={"base_at_8192": raised(1e6, 2, 128)}),
     Kind(name="dynamic in vLLM", ask={"runtime": "vllm"}, severity="warn",
          config=scaled(DYNAMIC, max_position_embeddings=4096),
-         says=(r"works it out once", r"does nothing")),
+         says=(r"works the base out once", r"does nothing")),
     Kind(name="dynamic in llama.cpp", ask={"runtime": "llama_cpp"}, severity="warn",
          config=scaled(DYNAMIC), says=(r"no dynamic NTK at run time",)),
     Kind(name="HunYuan's alpha", severity="info", says=(r"fixed larger base",),
@@ -243,7 +244,7 @@ LENGTHS = (
     Kind(name="linear beyond what it covers", ask={"target_length": 65536}, severity="warn",
          config=scaled(LINEAR, max_position_embeddings=8192),
          says=(r"65536 tokens lie beyond",), numbers={"recommended_factor": 8.0}),
-    Kind(name="partial rotation and NTK's exponent", severity="info",
+    Kind(name="partial rotation and NTK's exponent", severity="warn",
          ask={"target_length": 8192},
          config=scaled(DYNAMIC, max_position_embeddings=4096, partial_rotary_factor=0.25),
          numbers={"base_at_8192": raised(1e6, 3, 32)}),

@@ -7,7 +7,9 @@ import io
 import json
 import re
 from pathlib import Path
+from typing import Any
 
+import chromium
 import numpy as np
 import pytest
 
@@ -126,8 +128,10 @@ def test_tables_that_cannot_be_made_are_sentences(run, tmp_path: Path) -> None:
     assert nowhere.stderr.strip().endswith("cannot be written: No such file or directory.")
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize("kind", ["svg", "png", "pdf"])
-def test_plot_writes_pictures(run, tmp_path: Path, kind: str) -> None:
+def test_plot_writes_pictures(run, tmp_path: Path, monkeypatch, kind: str) -> None:
+    monkeypatch.setenv("BROWSER_PATH", str(chromium.find()))
     file = tmp_path / f"three.{kind}"
     result = run(
         "plot", "rope", "linear?scaling_factor=4", "yarn?scaling_factor=4", "-o", str(file)
@@ -137,6 +141,16 @@ def test_plot_writes_pictures(run, tmp_path: Path, kind: str) -> None:
     assert file.read_bytes().startswith(starts[kind])
     if kind == "svg":
         assert "linear?scaling_factor=4" in file.read_text()
+
+
+def test_without_a_browser_a_picture_is_refused_in_words(run, tmp_path: Path, monkeypatch) -> None:
+    def no_browser(figure: Any, file: str, **more: Any) -> None:
+        raise RuntimeError("Kaleido requires Google Chrome to be installed.")
+
+    monkeypatch.setattr("plotly.graph_objects.Figure.write_image", no_browser)
+    result = run("plot", "rope", "-o", str(tmp_path / "a.svg"))
+    assert result.exit_code == 2
+    assert "SVG files are drawn by Chrome or Chromium, and none works here" in result.stderr
 
 
 def test_an_html_file_works_offline(run, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import gguf
 import pytest
 
 from posviz import configs
@@ -132,3 +133,58 @@ def test_granite_4_rotates_unless_its_switch_is_off(
     report = of(tmp_path, "granitehybrid", fill, rotated=16)
     assert len(report.model.layers) == layers
     assert bool(report.of("PV175")) is (layers == 0)
+
+
+def qwen_with_yarn(path: Path, window: int = 32768) -> Path:
+    def fill(writer: Any) -> None:
+        sizes(writer, width=3584, heads=28, window=window, base=1e6, rotated=128)
+        writer.add_rope_scaling_type(gguf.RopeScalingType.YARN)
+        writer.add_rope_scaling_factor(4.0)
+        writer.add_rope_scaling_orig_ctx_len(32768)
+
+    return write(path / "qwen.gguf", "qwen2", fill)
+
+
+@pytest.mark.parametrize(
+    ("runtime", "limit"), [("llama_cpp", "caps each slot at 32768"), ("ollama", "cuts num_ctx")]
+)
+def test_a_file_asked_about_for_its_own_runtimes_is_told_their_limits(
+    tmp_path: Path, runtime: str, limit: str
+) -> None:
+    report = configs.check(qwen_with_yarn(tmp_path), runtime=runtime)
+    (mismatch,) = report.of("PV121")
+    assert list(mismatch.runtimes) == [runtime]
+    assert limit in mismatch.runtimes[runtime]
+    for each in report.diagnoses:
+        assert "vLLM" not in each.message
+        assert "transformers" not in each.message
+    (runs,) = report.of("PV351")
+    assert "YaRN: base 1000000, 128 of 128 dimensions, factor 4 from 32768 tokens" in runs.message
+    assert "cos and sin × 1.13863" in runs.message  # 0.1 ln 4 + 1
+    assert "context length is 32768 tokens" in runs.message
+
+
+def test_the_slot_cap_is_said_by_the_report_and_beside_the_flags(tmp_path: Path) -> None:
+    cap = "server caps each slot at 32768 tokens, the context length in the GGUF file"
+    extended = qwen_with_yarn(tmp_path)
+    (mismatch,) = configs.check(extended, runtime="llama_cpp").of("PV121")
+    assert cap in mismatch.runtimes["llama_cpp"]
+    settings = configs.export(configs.read(extended), "llama_cpp", target_length=131072)
+    (note,) = (note for note in settings.notes if cap in note)
+    assert "--override-kv qwen2.context_length=int:131072" in note
+    plain = {"head_dim": 128, "rope_theta": 1e6, "max_position_embeddings": 32768}
+    (beyond,) = configs.check(plain, runtime="llama_cpp", target_length=65536).of("PV204")
+    assert cap in beyond.runtimes["llama_cpp"]
+    notes = configs.export(configs.read(plain), "llama_cpp", target_length=65536).notes
+    assert any(cap in note for note in notes)
+
+
+def test_no_cap_where_the_file_holds_the_length_or_the_flags_bring_another_scale(
+    tmp_path: Path,
+) -> None:
+    right = configs.read(qwen_with_yarn(tmp_path, window=131072))
+    spec: Any = right.spec()
+    plain = configs.read({"head_dim": 128, "rope_theta": 1e6, "max_position_embeddings": 32768})
+    for model in (right, plain.with_spec(spec)):
+        notes = configs.export(model, "llama_cpp", target_length=131072).notes
+        assert not any("caps each slot" in note for note in notes), notes

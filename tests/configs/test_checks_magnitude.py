@@ -118,7 +118,21 @@ def test_a_lone_mscale_has_two_numbers() -> None:
     # 0.1 ln 40 + 1 against 0.0707 ln 40 + 1
     assert found.values["attention_factor_transformers"] == pytest.approx(1.368887945, rel=1e-9)
     assert found.values["attention_factor_mlx"] == pytest.approx(1.260803777, rel=1e-9)
-    assert "transformers 1.36889, vllm 1.2608" in found.message
+    assert found.runtimes["transformers"] == "cos and sin × 1.36889."
+    assert found.runtimes["vllm"] == "cos and sin × 1.2608."
+    assert "from 1.2608 to 1.36889" in found.message
+
+
+def test_a_lone_mscale_is_said_once_and_can_be_dropped() -> None:
+    report = check(mscale=0.707)
+    assert report.of("PV162") == ()
+    (found,) = report.of("PV233")
+    assert "without mscale_all_dim is ignored by transformers" in found.message
+    assert found.panel == ""  # no plot has the numbers of two runtimes
+    changed = configs.check(report.patched("PV233"))
+    assert (changed.of("PV162"), changed.of("PV233")) == ((), ())
+    assert changed.values["attention_factor"] == report.values["attention_factor"]
+    assert check(mscale=1.0, mscale_all_dim=0.5).of("PV162") == ()
 
 
 def test_outside_latent_attention_vllm_goes_with_transformers() -> None:

@@ -42,6 +42,14 @@ def test_other_formats_say_nothing(text: Any) -> None:
     assert [d for d in report.diagnoses if d.code.startswith("PV32")] == []
 
 
+def test_what_is_right_asks_for_nothing() -> None:
+    report = configs.check({**LLAMA, "dtype": "bfloat16"})
+    for code, order in (("PV320", "Compute"), ("PV323", "Load with")):
+        found = only(report, code)
+        assert (found.severity, found.panel) == ("ok", "")
+        assert order not in found.message
+
+
 def test_float16_ends_at_65504() -> None:
     import torch
 

@@ -407,3 +407,20 @@ def test_one_key_too_many_that_is_a_dict_makes_no_layer_types() -> None:
     assert report.model.spec().id == "yarn"
     assert [layer.name for layer in report.model.layers] == ["full_attention"]
     assert only(report, "PV161").severity == "info"
+
+
+def test_what_the_message_says_already_is_not_said_again_beside_it() -> None:
+    rope = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 8192}
+    config = {
+        "head_dim": 128,
+        "rope_theta": 1e6,
+        "max_position_embeddings": 131072,
+        "original_max_position_embeddings": 32768,
+        "rope_scaling": rope,
+    }
+    (found,) = configs.check(config).of("PV122")
+    assert found.message.endswith("transformers takes the top-level one.")
+    assert found.runtimes == {"transformers": "takes the top-level one."}
+    assert found.unsaid == {}
+    (other,) = configs.check({**config, "max_position_embeddings": 40960}).of("PV121")
+    assert other.unsaid == other.runtimes

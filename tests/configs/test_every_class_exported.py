@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
@@ -37,11 +38,8 @@ def test_every_class_with_a_part_of_a_head_rotating(more: dict[str, Any]) -> Non
         share = SHARES[place % 3] if model_class(name).partial_keys else SHARES[1]
         model = configs.read(of_class(name, **share, **more))
         for runtime in configs.RUNTIMES:
-            try:
+            with contextlib.suppress(ConfigError, ExportError):
                 assert configs.export(model, runtime, target_length=8192).text
-            except (ConfigError, ExportError) as error:
-                assert str(error).endswith("."), name
-            else:
                 written.add(runtime)
     assert written >= set(configs.RUNTIMES) - {"ollama"}
 
@@ -53,11 +51,11 @@ def test_a_class_that_reads_a_count_gets_the_count(name: str, runtime: str) -> N
     for dims in (64, 32):
         model = configs.read(config)
         tuned = model.with_spec(model.spec().with_values(partial_rotary_factor=dims / 256))
-        try:
-            settings = configs.export(tuned, runtime)
-        except ExportError as error:
-            assert runtime == "mlx", str(error)
+        if runtime == "mlx":
+            with pytest.raises(ExportError, match=f"what its class for {name} reads is not known"):
+                configs.export(tuned, runtime)
             continue
+        settings = configs.export(tuned, runtime)
         assert settings.data["rotary_dim"] == dims
         assert "partial_rotary_factor" not in settings.text
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from posviz import configs
 from posviz.configs import ConfigError, Diagnosis
 from posviz.configs.checks import SEVERITIES
-from posviz.configs.checks.changes import together
+from posviz.configs.checks.changes import together, together_for_the_better
 from tests.fuzz.judging import seeds
 from tests.fuzz.mutations import mutated
 
@@ -70,7 +70,11 @@ PAIRS = {
         drop("/d/type"),
         True,
     ),
-    "removed from what was replaced with it": (wish(("replace", "/d", NEW)), drop("/d/type"), False),
+    "removed from what was replaced with it": (
+        wish(("replace", "/d", NEW)),
+        drop("/d/type"),
+        False,
+    ),
     "set inside what was replaced": (
         wish(("replace", "/d", NEW)),
         wish(("replace", "/d/factor", 8)),
@@ -179,6 +183,30 @@ def test_all_changes_together_never_fail_and_never_make_it_graver(number: int) -
     assert SEVERITIES.index(after.severity) >= SEVERITIES.index(report.severity)
 
 
+def test_changes_that_are_right_alone_and_graver_together_are_not_both_made() -> None:
+    # With the type named, beta_fast counts, and it is below beta_slow.
+    yarn = {"rope_typ": "yarn", "factor": 4.0, "original_max_position_embeddings": 4096}
+    config = {**LLAMA, "max_position_embeddings": 16384, "rope_scaling": yarn, "beta_fast": 0.5}
+    report = configs.check(config)
+    each = [code for code in ("PV270", "PV271", "PV275") if report.of(code)]
+    assert configs.check(report.patched(*each)).severity == "error"
+    changes = report.changes()
+    assert changes.left_out
+    assert configs.check(changes.config).severity == report.severity == "warn"
+
+
+def test_what_can_be_made_without_the_one_that_harms_is_made() -> None:
+    wanted = [wish(("add", f"/{name}", number)) for number, name in enumerate("abcdefgh")]
+    bad = [wanted[2], wanted[5]]
+
+    def is_graver(config: Any) -> bool:
+        return any(each.patch[0]["path"][1:] in config for each in bad)
+
+    changes = together_for_the_better({}, wanted, is_graver)
+    assert changes.config == {"a": 0, "b": 1, "d": 3, "e": 4, "g": 6, "h": 7}
+    assert list(changes.left_out) == bad
+
+
 def test_a_change_for_another_configuration_is_refused_without_showing_it() -> None:
     with pytest.raises(ConfigError) as refused:
         configs.applied({"secret": {"a": 1}}, ({"op": "remove", "path": "/secret/b/c"},))
@@ -189,9 +217,19 @@ def test_a_change_for_another_configuration_is_refused_without_showing_it() -> N
 
 @pytest.mark.parametrize(
     "patch",
-    [None, "x", [5], ({"op": "remove"},), ({"op": "fly", "path": "/a"},), ({"op": "add"},), 5]
-    + [({"op": "add", "path": 5, "value": 1},), ({"op": "add", "path": "/a"},)]
-    + [({"op": "add", "path": "/a/b", "value": 1},), ({"op": "replace", "path": "a", "value": 1},)],
+    [
+        None,
+        5,
+        "x",
+        [5],
+        ({"op": "remove"},),
+        ({"op": "add"},),
+        ({"op": "fly", "path": "/a"},),
+        ({"op": "add", "path": 5, "value": 1},),
+        ({"op": "add", "path": "/a"},),
+        ({"op": "add", "path": "/a/b", "value": 1},),
+        ({"op": "replace", "path": "a", "value": 1},),
+    ],
 )
 def test_what_is_no_change_is_refused_in_a_sentence(patch: Any) -> None:
     with pytest.raises(ConfigError) as refused:

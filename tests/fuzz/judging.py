@@ -46,6 +46,7 @@ def _check_report(report: Report) -> None:
             _check_sentence(sentence)
         if diagnosis.patch:
             _check_change(configs.applied(dict(report.model.config), diagnosis.patch))
+    _check_change(report.patched())
 
 
 def _check_change(config: dict[str, Any]) -> None:

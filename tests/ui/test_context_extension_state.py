@@ -314,6 +314,17 @@ def test_needle_formula_counts_every_factor_on_the_logits():
     assert any("all factors G = 1.58963" in note for note in made.notes)
 
 
+def test_two_implementations_name_the_number_once_where_it_is_the_same():
+    at = scene(opened(model="yarn-llama-2-7b-64k"))
+    made = board_panels(at)["profiles"][1](at)
+    # 0.1 ln 16 + 1, and its square
+    assert "m is 1.27726 in 1 and in 2" in made.notes
+    assert "the logits' factor G is 1.63139 in 1 and in 2" in made.notes
+    at = scene(opened(model="deepseek-v2-lite"))
+    made = board_panels(at)["profiles"][1](at)
+    assert not any(": 1 " in note for note in made.notes if not note.startswith("A ·"))
+
+
 def test_one_bad_setting_of_an_address_does_not_cost_the_others():
     view, problems = address.read_address({"base": "1", "scaling_factor": "32", "b": "linear"})
     assert len(problems) == 1

@@ -31,17 +31,18 @@ from posviz.configs.checks import (
     static_scaling,
     tables,
 )
-from posviz.configs.checks.diagnosis import SEVERITIES, Diagnosis, Operation, Report, applied
+from posviz.configs.checks.changes import Changes
+from posviz.configs.checks.diagnosis import SEVERITIES, Diagnosis, Operation, Report
 from posviz.configs.checks.facts import facts_of
+from posviz.configs.checks.patching import applied
 from posviz.configs.checks.subject import Subject
 from posviz.configs.errors import ConfigError
 from posviz.configs.model import Model
 from posviz.configs.reader import read
-from posviz.configs.writers import RUNTIMES
-from posviz.parameters import closest
+from posviz.configs.writers import LONGEST_LENGTH, RUNTIMES
+from posviz.parameters import closest, shortened
 
-LONGEST_TARGET = 1 << 30
-"""Tokens; no runtime and no model is near it, and lengths enter products."""
+LONGEST_TARGET = LONGEST_LENGTH
 _GROUPS: tuple[Any, ...] = (
     reading,
     layout,
@@ -123,7 +124,7 @@ def check(
 def _check_question(runtime: str | None, target_length: int | None) -> None:
     if runtime is not None and runtime not in RUNTIMES:
         raise ConfigError(
-            f"There is no runtime {runtime!r:.40}; {closest(str(runtime), RUNTIMES)}."
+            f"There is no runtime {shortened(runtime)}; {closest(runtime, RUNTIMES)}."
         )
     if target_length is None:
         return
@@ -131,7 +132,7 @@ def _check_question(runtime: str | None, target_length: int | None) -> None:
     if not whole or not 1 <= target_length <= LONGEST_TARGET:
         raise ConfigError(
             f"target_length must be a whole number from 1 to {LONGEST_TARGET:,}; "
-            f"got {target_length!r:.40}."
+            f"got {shortened(target_length)}."
         )
 
 
@@ -146,4 +147,4 @@ def _gravest_first(diagnosis: Diagnosis) -> tuple[int, str]:
     return SEVERITIES.index(diagnosis.severity), diagnosis.code
 
 
-__all__ = ["CODES", "SEVERITIES", "Diagnosis", "Operation", "Report", "applied", "check"]
+__all__ = ["CODES", "SEVERITIES", "Changes", "Diagnosis", "Operation", "Report", "applied", "check"]

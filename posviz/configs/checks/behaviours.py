@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from posviz.configs.checks.places import Place
 from posviz.configs.messages import Message
+from posviz.configs.writers.llama_cpp_slots import WHERE, slot_cap
 
 BEHAVIOURS: Mapping[str, Mapping[str, str]] = {
     "PV101": {
@@ -63,8 +64,9 @@ BEHAVIOURS: Mapping[str, Mapping[str, str]] = {
         "with KeyError for llama3.",
         "vllm": "takes what transformers filled in; a dict given by --hf-overrides must have it.",
         "mlx": "falls back to 4096 for yarn and 8192 for llama3, and refuses longrope without it.",
-        "llama_cpp": "needs it as --yarn-orig-ctx; without, it takes the trained context of the "
-        "GGUF.",
+        "llama_cpp": f"takes {WHERE} where rope.scaling.original_context_length is missing; "
+        "--yarn-orig-ctx sets it.",
+        "ollama": f"takes {WHERE} where rope.scaling.original_context_length is missing.",
     },
     "PV121": {
         "transformers": "uses the explicit factor.",
@@ -74,13 +76,6 @@ BEHAVIOURS: Mapping[str, Mapping[str, str]] = {
     },
     "PV122": {"transformers": "takes the top-level one."},
     "PV123": {"transformers": "takes max_position_embeddings and warns about the other key."},
-    "PV124": {
-        "transformers": "works the base out for each call, from the length of that call.",
-        "vllm": "works the base out once, at max_position_embeddings; unless the trained length is "
-        "given as max_trained_positions, the factor does nothing.",
-        "mlx": "works the base out for each call, without a state.",
-        "llama_cpp": "has no dynamic NTK at run time.",
-    },
     "PV140": {
         "transformers": "rotates the whole head for rope type default.",
         "vllm": "rotates the part that the factor says.",
@@ -171,6 +166,8 @@ def behaviours(message: Message, place: Place) -> dict[str, str]:
         return _of_no_number(message)
     if message.code == "PV161":
         return _of_unread(message)
+    if message.code == "PV121":
+        return {**BEHAVIOURS["PV121"], **_by_the_file(place)}
     if message.code == "PV162":
         both = place.given("mscale") and place.given("mscale_all_dim")
         return dict(_BOTH_MSCALES if both else _LONE_MSCALE)
@@ -180,6 +177,15 @@ def behaviours(message: Message, place: Place) -> dict[str, str]:
             **dict.fromkeys(("vllm", "sglang"), "knows it for every model."),
         }
     return dict(BEHAVIOURS.get(message.code, {}))
+
+
+def _by_the_file(place: Place) -> dict[str, str]:
+    """The two that read a GGUF file, which holds factor, original window and context length."""
+    window = place.subject.model.window
+    return {
+        "llama_cpp": f"uses the explicit factor; {slot_cap(window, 'its')}.",
+        "ollama": f"uses the explicit factor, and cuts num_ctx to {window} tokens, {WHERE}.",
+    }
 
 
 def _of_unread(message: Message) -> dict[str, str]:

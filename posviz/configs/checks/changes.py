@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +23,8 @@ class Changes:
     ----------
     config : the changed configuration.
     made : the diagnoses whose changes are in it, the gravest first.
-    left_out : those whose changes a graver one left no place for, or that would undo it; examine
-        the changed configuration again, which may need them no more.
+    left_out : those whose changes a graver one left no place for, that would undo it, or that make
+        the whole graver; examine the changed configuration again, which may need them no more.
     """
 
     config: dict[str, Any]
@@ -39,12 +39,48 @@ def together(config: Mapping[str, Any], diagnoses: Iterable[Diagnosis]) -> Chang
     gone, or where something that an earlier change set or removed would not stay so.
     """
     result, wishes = copy.deepcopy(dict(config)), _Wishes()
-    made, left_out = [], []
+    made: list[Diagnosis] = []
+    left_out: list[Diagnosis] = []
     for diagnosis in diagnoses:
         if diagnosis.patch:
             fits = _is_made(result, diagnosis.patch, wishes)
             (made if fits else left_out).append(diagnosis)
     return Changes(config=result, made=tuple(made), left_out=tuple(left_out))
+
+
+def together_for_the_better(
+    config: Mapping[str, Any],
+    diagnoses: Iterable[Diagnosis],
+    is_graver: Callable[[Mapping[str, Any]], bool],
+) -> Changes:
+    """The same, less those that make the configuration graver than it is.
+
+    Each is right by itself, but two can meet: one names the rope type, and the other corrects the
+    name of a key that only counts from then on.
+    """
+    wanted = [each for each in diagnoses if each.patch]
+    changes = together(config, wanted)
+    if not changes.made or not is_graver(changes.config):
+        return changes
+    made = together(config, _harmless(config, [], wanted, is_graver))
+    left_out = tuple(each for each in wanted if not any(each is other for other in made.made))
+    return Changes(config=made.config, made=made.made, left_out=left_out)
+
+
+def _harmless(
+    config: Mapping[str, Any],
+    before: list[Diagnosis],
+    group: list[Diagnosis],
+    is_graver: Callable[[Mapping[str, Any]], bool],
+) -> list[Diagnosis]:
+    """Those before, and as many of the group as can join them; by halves, since few cannot."""
+    if not group or not is_graver(together(config, [*before, *group]).config):
+        return [*before, *group]
+    if len(group) == 1:
+        return before
+    middle = len(group) // 2
+    first = _harmless(config, before, group[:middle], is_graver)
+    return _harmless(config, first, group[middle:], is_graver)
 
 
 class _Wishes:

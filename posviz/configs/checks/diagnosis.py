@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-import jsonpatch
-
-from posviz.configs.checks.changes import Changes, together
+from posviz.configs.checks.changes import Changes, together, together_for_the_better
 from posviz.configs.errors import ConfigError
 from posviz.configs.model import Model
+from posviz.configs.read_only import read_only
 from posviz.parameters import closest, shortened
 
 Severity = Literal["ok", "info", "warn", "error"]
@@ -21,6 +19,8 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warn", "info", "ok")
 """The gravest first."""
 Operation = Mapping[str, Any]
 """One operation of a JSON Patch (RFC 6902): op, path, and value where it needs one."""
+_LONGEST_VALUE = 400
+"""Characters; a list of divisors is longer than anybody reads."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +52,33 @@ class Diagnosis:
     layer_type: str = ""
     panel: str = ""
     pairs: tuple[int, int] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("values", "runtimes", "patch"):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
+
+    @property
+    def unsaid(self) -> dict[str, str]:
+        """What runtimes do, without what the message says already in the same words."""
+        return {
+            name: text
+            for name, text in self.runtimes.items()
+            if text.removesuffix(".") not in self.message
+        }
+
+    def change(self, names: Mapping[str, str] | None = None) -> str:
+        """The suggested change in words; ``names`` has other names for dotted keys."""
+        parts = []
+        for operation in self.patch:
+            key = operation["path"].removeprefix("/").replace("/", ".")
+            key = (names or {}).get(key, key)
+            if operation["op"] == "remove":
+                parts.append(f"remove {key}")
+                continue
+            value = json.dumps(operation["value"], ensure_ascii=False)
+            shown = value if len(value) <= _LONGEST_VALUE else f"{value[:_LONGEST_VALUE]}…"
+            parts.append(f"set {key} to {shown}")
+        return "; ".join(parts)
 
     def as_dict(self) -> dict[str, Any]:
         """The same as JSON can hold it; parts that are empty are left out."""
@@ -89,6 +116,9 @@ class Report:
     runtime: str | None = None
     target_length: int | None = None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", read_only(self.values))
+
     @property
     def severity(self) -> Severity:
         """The gravest severity of all diagnoses; ok when there is none."""
@@ -103,7 +133,7 @@ class Report:
         """The suggested changes of these codes made together, of all without any code.
 
         The gravest comes first. One that no longer fits after a graver one, or that would undo it,
-        is left out and named.
+        is left out and named; without any code also one that makes the report graver.
 
         Raises
         ------
@@ -112,7 +142,9 @@ class Report:
         for code in codes:
             self._check_code(code)
         chosen = [each for each in self.diagnoses if not codes or each.code in codes]
-        return together(self.model.config, chosen)
+        if codes:
+            return together(self.model.config, chosen)
+        return together_for_the_better(self.model.config, chosen, self._is_graver)
 
     def patched(self, *codes: str) -> dict[str, Any]:
         """The configuration with the suggested changes of these codes; of all without any code.
@@ -135,6 +167,24 @@ class Report:
         """
         return self.changes(*codes).config
 
+    def _is_graver(self, config: Mapping[str, Any]) -> bool:
+        """Whether a changed configuration has a graver report than the one before."""
+        after = self._gravity_of(config)
+        # The model may be tuned, or a GGUF file, whose report says more than the keys alone.
+        return after < SEVERITIES.index(self.severity) and after < self._gravity_of(
+            self.model.config
+        )
+
+    def _gravity_of(self, config: Mapping[str, Any]) -> int:
+        """The place of the gravest severity, 0 for the gravest; -1 for what cannot be read."""
+        from posviz.configs.checks import check  # which makes reports, and so needs this module
+
+        try:
+            report = check(config, runtime=self.runtime, target_length=self.target_length)
+        except ConfigError:
+            return -1
+        return SEVERITIES.index(report.severity)
+
     def _check_code(self, code: str) -> None:
         found = self.of(code)
         if not found:
@@ -153,43 +203,6 @@ class Report:
             "diagnoses": [diagnosis.as_dict() for diagnosis in self.diagnoses],
             "values": _plain(self.values),
         }
-
-
-def applied(config: Mapping[str, Any], patch: Sequence[Operation]) -> dict[str, Any]:
-    """A configuration with one patch applied; neither is changed.
-
-    Raises
-    ------
-    ConfigError : no patch, or the configuration is no longer the one that it was written for.
-    """
-    if not isinstance(config, Mapping) or not _is_patch(patch):
-        raise ConfigError("A change is a list of operations of a JSON Patch on a JSON object.")
-    result: Any = copy.deepcopy(dict(config))
-    for operation in patch:
-        try:
-            result = jsonpatch.apply_patch(result, [copy.deepcopy(dict(operation))], in_place=True)
-        except _NO_PLACE:
-            raise ConfigError(
-                "The change does not fit this configuration: it has no place to "
-                f"{operation['op']} {operation['path']:.60}."
-            ) from None
-    if not isinstance(result, dict):
-        raise ConfigError("The change would leave no JSON object.")
-    return result
-
-
-_NO_PLACE = (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException, TypeError)
-"""TypeError is what jsonpatch says of a place inside a text or a number."""
-_OPERATIONS = ("add", "remove", "replace", "move", "copy", "test")
-
-
-def _is_patch(patch: Any) -> bool:
-    return isinstance(patch, list | tuple) and all(
-        isinstance(each, Mapping)
-        and each.get("op") in _OPERATIONS
-        and isinstance(each.get("path"), str)
-        for each in patch
-    )
 
 
 def _plain(value: Any) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from posviz.configs.checks.diagnosis import Diagnosis
+from posviz.configs.checks.dynamic_ignored import IGNORED_BY, does_nothing
 from posviz.configs.checks.stepwise_ntk import stepwise
 from posviz.configs.checks.subject import Rotating, Subject
 from posviz.configs.checks.wording import keys_given, of_runtime, whole, window_key
@@ -14,16 +15,10 @@ from posviz.parameters import number_text
 
 CODES: Mapping[str, str] = {
     "PV210": "Dynamic NTK: the base at the trained length, at twice it and at the wanted one.",
-    "PV211": "Dynamic NTK does nothing in the runtime that was asked about.",
+    "PV211": "Dynamic NTK does nothing in some runtimes, where the wanted length needs it.",
     "PV212": "dynamic with factor 1 still follows the length.",
     "PV213": "A fixed alpha: one larger base at every length.",
     "PV214": "use_dynamic_ntk: the base in steps, as alpha = 3, 7, 15, ….",
-}
-_NOTHING = {
-    "vllm": "works it out once, at the trained length, where it does nothing; it still allows "
-    "max_position_embeddings × factor tokens.",
-    "llama_cpp": "has no dynamic NTK at run time, and conversion does not write it.",
-    "ollama": "has no dynamic NTK at run time, as llama.cpp has none.",
 }
 _FOLLOW = {
     "transformers": "per call, but the base that a long call raised stays until a call shorter "
@@ -39,7 +34,7 @@ def find(subject: Subject) -> Iterator[Diagnosis]:
     for each in subject.rotating:
         if each.spec.id == "dynamic_ntk":
             yield _bases(each, subject)
-            yield from _nothing(each, subject)
+            yield from does_nothing(each, subject)
             if each.spec.scaling_factor == 1:
                 yield _factor_one(each, subject)
         elif each.spec.id == "ntk_aware" and each.given("alpha") is not None:
@@ -69,7 +64,8 @@ def _bases(each: Rotating, subject: Subject) -> Diagnosis:
             f"{number_text(spec.scaling_factor)}, L = {window}: {listed}. The published rule, "
             f"α = ℓ/L, gives {ratio:.7g} at {2 * window}."
             + (f" At {target} tokens nothing changes." if within else "")
-            + " Keys that were cached before the base rose keep the old one."
+            + " Keys that were cached before the base rose keep the old one. "
+            + _limits(each, subject)
         ),
         fields=(*keys_given(each, "factor"), window_key(subject)),
         values={
@@ -77,34 +73,26 @@ def _bases(each: Rotating, subject: Subject) -> Diagnosis:
             **{f"base_at_{length}": base for length, base in bases.items()},
             "base_at_twice_published": ratio,
         },
-        runtimes=of_runtime(subject, {**_FOLLOW, **_NOTHING}),
+        runtimes=of_runtime(
+            subject, {**_FOLLOW, **{name: f"{text}." for name, text in IGNORED_BY.items()}}
+        ),
         layer_type=each.name,
         panel="wavelengths",
     )
 
 
-def _nothing(each: Rotating, subject: Subject) -> Iterator[Diagnosis]:
-    window, target = each.spec.original_max_position_embeddings, subject.target_length
-    text = _NOTHING.get(subject.runtime or "")
-    if text is None or (target is not None and target <= window):
-        return
-    if subject.runtime == "vllm" and each.given("max_trained_positions") is not None:
-        return  # it then has a trained length to compare with
-    need = (target or each.spec.scaling_factor * window) / window
-    base = ntk_base(each.spec.base, max(need, 1.0), each.spec.rotary_dim)
-    yield Diagnosis(
-        code="PV211",
-        severity="warn",
-        message=(
-            f"This runtime {text} Beyond {window} tokens the model runs on unscaled positions. "
-            f"A static base of {base:.7g} (NTK-aware, for {number_text(need)} times the window) or "
-            "YaRN is what it can do; both hold at every length."
-        ),
-        fields=(*keys_given(each, "rope_type", "type", "factor"), window_key(subject)),
-        values={"base": each.spec.base, "static_base": base, "factor": each.spec.scaling_factor},
-        runtimes={subject.runtime or "": text},
-        layer_type=each.name,
-        panel="profiles",
+def _limits(each: Rotating, subject: Subject) -> str:
+    """How far it goes, which the file leaves to the engine."""
+    window = each.spec.original_max_position_embeddings
+    nominal = number_text(each.spec.scaling_factor * window)
+    known = {
+        "transformers": "transformers has none",
+        "vllm": f"vLLM admits {nominal} tokens (max_position_embeddings × factor)",
+    }
+    told = ", ".join(of_runtime(subject, known).values())
+    return (
+        f"The nominal extended context is {nominal} tokens, and which limit holds depends on the "
+        f"engine{': ' + told if told else ''}."
     )
 
 

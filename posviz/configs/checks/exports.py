@@ -8,6 +8,7 @@ from posviz.configs.checks.diagnosis import Diagnosis, Severity
 from posviz.configs.checks.subject import Subject
 from posviz.configs.errors import ConfigError, ExportError
 from posviz.configs.writers import TITLES, export
+from posviz.parameters import number_text
 
 CODES: Mapping[str, str] = {
     "PV350": "No settings for the runtime that was asked about, and what follows from that.",
@@ -62,10 +63,29 @@ def _of_its_own_file(subject: Subject, title: str) -> Iterator[Diagnosis]:
         severity="ok",
         message=(
             f"{title} rotates as these numbers say: they were read off this file, keys and "
-            "tensors, by llama.cpp's own rules."
+            f"tensors, by llama.cpp's own rules.{_what_it_runs(subject)}"
         ),
         values={"runtime": subject.runtime},
     )
+
+
+def _what_it_runs(subject: Subject) -> str:
+    """The numbers themselves, for who has the file only."""
+    main, window = subject.main, subject.model.window
+    if main is None:
+        return ""
+    spec = main.spec
+    factor, original = (
+        getattr(spec, name, None) for name in ("scaling_factor", "original_max_position_embeddings")
+    )
+    parts = [f"base {spec.base:.7g}", f"{spec.rotary_dim} of {spec.head_dim} dimensions"]
+    if factor is not None and original is not None:
+        parts.append(f"factor {number_text(factor)} from {original} tokens")
+    magnitude = float(spec.encode([0.0], length=window or 1).attention_factor)
+    if magnitude != 1:
+        parts.append(f"cos and sin × {magnitude:.6g}")
+    context = "" if window is None else f" The file's context length is {window} tokens."
+    return f" It runs {spec.title}: {', '.join(parts)}.{context}"
 
 
 def _refused(subject: Subject, runtime: str, error: ExportError) -> Diagnosis:

@@ -38,7 +38,7 @@ def which_list(each: Rotating, subject: Subject) -> Diagnosis:
         },
         runtimes=of_runtime(subject, _deciding(original)),
         layer_type=each.name,
-        panel="profiles",
+        panel="divisors",
         pairs=(0, spec.pairs - 1),
     )
 

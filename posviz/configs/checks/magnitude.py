@@ -209,7 +209,6 @@ def _not_taken(each: Rotating, why: str, given: float, default: float) -> Diagno
         fields=keys_given(each, "attention_factor"),
         values=_values(given, default),
         layer_type=each.name,
-        panel="profiles",
     )
 
 

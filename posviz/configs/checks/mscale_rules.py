@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from posviz.configs.checks.diagnosis import Diagnosis
+from posviz.configs.checks.diagnosis import Diagnosis, Operation
 from posviz.configs.checks.subject import Rotating, Subject
+from posviz.configs.checks.trial import holds
 from posviz.configs.checks.wording import keys_given, of_runtime
 from posviz.configs.writers.llama_cpp_yarn import ARCHITECTURES, multiplier_in_file
 
@@ -26,6 +27,7 @@ _OF_THE_FILE = (
     "some architectures only."
 )
 _SAME = 1e-6
+_REVERSED = ("mscale_all_dim", "mscale")
 
 
 def gains_by_runtime(each: Rotating, subject: Subject) -> dict[str, tuple[float, float]]:
@@ -68,9 +70,17 @@ def _numbers(spec: Any, rule: str) -> tuple[float, float]:
     return magnitude, magnitude**2 * float(changed.softmax_magnitude(1))
 
 
+def tells_of_mscale(each: Rotating) -> bool:
+    """Whether PV233 has something to say of this layer type."""
+    spec = each.spec
+    given = spec.id == "yarn" and spec.scaling_factor != 1 and (spec.mscale or spec.mscale_all_dim)
+    own_factor = spec.id == "yarn" and spec.attention_factor is not None
+    return bool(given) and not (own_factor and each.given("attention_factor") is not None)
+
+
 def mscale_numbers(each: Rotating, subject: Subject) -> Iterator[Diagnosis]:
     """PV233: the numbers, where mscale or mscale_all_dim is given."""
-    if not each.spec.mscale and not each.spec.mscale_all_dim:
+    if not tells_of_mscale(each):
         return
     found = gains_by_runtime(each, subject)
     own = _ALIKE.get(subject.runtime or "", subject.runtime) or "transformers"
@@ -83,7 +93,7 @@ def mscale_numbers(each: Rotating, subject: Subject) -> Iterator[Diagnosis]:
     yield Diagnosis(
         code="PV233",
         severity=_severity(each, subject, differ),
-        message=_text(each, magnitude, gain, asked, found, differ),
+        message=_text(each, subject, (magnitude, gain), asked, found, differ),
         fields=keys_given(each, "mscale", "mscale_all_dim", "factor"),
         values={
             "attention_factor": magnitude,
@@ -92,8 +102,21 @@ def mscale_numbers(each: Rotating, subject: Subject) -> Iterator[Diagnosis]:
         },
         runtimes=of_runtime(subject, told),
         layer_type=each.name,
-        panel="profiles" if differ else "score_decay",
+        panel="" if differ else "score_decay",  # the plots have the numbers of one runtime only
+        patch=_without_lone(each, subject) if differ else (),
     )
+
+
+def _is_lone(each: Rotating) -> bool:
+    return not (each.spec.mscale and each.spec.mscale_all_dim)
+
+
+def _without_lone(each: Rotating, subject: Subject) -> tuple[Operation, ...]:
+    """Without it every runtime does what transformers does with it."""
+    if not _is_lone(each) or _is_latent(each, subject):
+        return ()
+    drop = subject.drop(each.key("mscale" if each.spec.mscale else "mscale_all_dim"))
+    return drop if holds(subject, drop, "warn") else ()
 
 
 def _others(found: Mapping[str, tuple[float, float]], asked: str | None) -> Iterator[str]:
@@ -108,14 +131,13 @@ def _severity(each: Rotating, subject: Subject, differ: tuple[str, ...]) -> Any:
     if not differ:
         return "ok"
     # One of the two alone is not the recipe of any model that was released with them.
-    lone = not (each.spec.mscale and each.spec.mscale_all_dim)
-    return "warn" if lone or subject.runtime is not None else "info"
+    return "warn" if _is_lone(each) or subject.runtime is not None else "info"
 
 
 def _text(
     each: Rotating,
-    magnitude: float,
-    gain: float,
+    subject: Subject,
+    numbers: tuple[float, float],
     asked: str,
     found: Mapping[str, tuple[float, float]],
     differ: tuple[str, ...],
@@ -125,6 +147,7 @@ def _text(
         for key in ("mscale", "mscale_all_dim")
         if (value := getattr(each.spec, key)) is not None
     )
+    magnitude, gain = numbers
     told = f"{given}: cos and sin are multiplied by {magnitude:.6g}"
     if each.spec.softmax_correction:
         told += ", and the softmax scale carries the rest"
@@ -132,9 +155,26 @@ def _text(
     if asked in differ:
         told += f" That is {asked}; transformers multiplies them by {found['transformers'][0]:.6g}."
     elif differ:
-        listed = ", ".join(f"{name} {pair[0]:.6g}" for name, pair in found.items())
-        told += f" Runtimes differ in the factor on cos and sin: {listed}."
-    return told
+        factors = [pair[0] for pair in found.values()]
+        told += (
+            f" Runtimes differ in the factor on cos and sin, from {min(factors):.6g} to "
+            f"{max(factors):.6g}."
+        )
+    return told if not differ or _is_latent(each, subject) else told + _who_reads(each)
+
+
+def _who_reads(each: Rotating) -> str:
+    """Outside latent attention, where runtimes go different ways."""
+    if _is_lone(each):
+        lone, other = ("mscale", "mscale_all_dim") if each.spec.mscale else _REVERSED
+        return (
+            f" {lone} without {other} is ignored by transformers and by vLLM's yarn; vLLM's "
+            "deepseek_yarn and MLX count it."
+        )
+    return (
+        " These keys are made for latent attention: outside latent attention transformers and vLLM "
+        "take the ratio of the two magnitudes, older vLLM reads neither and llama.cpp no mscale."
+    )
 
 
 def _is_latent(each: Rotating, subject: Subject) -> bool:

@@ -83,9 +83,9 @@ def _format(dtype: str, length: int, subject: Subject) -> Diagnosis:
         code="PV320",
         severity="ok",
         message=(
-            f"{dtype} with positions and angles in float32, as transformers computes them: casting "
-            f"only cos and sin costs at most {bound:.6g} each, which does not grow with the "
-            f"position. {_collapse(found)} Compute angles in float32 or better."
+            f"{dtype} is right for this model: transformers computes positions and angles in "
+            f"float32 whatever the model's format is, and casting only cos and sin costs at most "
+            f"{bound:.6g} each, which does not grow with the position. {_collapse(found)}"
         ),
         fields=(_key(subject),),
         values={
@@ -155,13 +155,13 @@ def _cast(dtype: str, length: int, main: Rotating, subject: Subject) -> Iterator
         code="PV323",
         severity="ok",
         message=(
-            f"Load with dtype={dtype}, which keeps the inverse frequencies in float32. A cast of "
-            f"the whole model after loading (.to({dtype}), .half()) rounds them too: by the end of "
-            f"{length} tokens pair {worst} is then {off[worst]:.3g} radians off."
+            f"Loaded with dtype={dtype} in transformers, the inverse frequencies stay in float32 "
+            f"and are right. Only a cast of the whole model after loading (.to({dtype}), .half()) "
+            f"would round them too: by the end of {length} tokens pair {worst} would be "
+            f"{off[worst]:.3g} radians off."
         ),
         fields=(_key(subject),),
         values={"largest_angle_error": float(off[worst]), "pair": worst},
-        panel="clock",
         pairs=(int(pairs[0]), int(pairs[-1])),
     )
 

@@ -10,6 +10,7 @@ from posviz.configs.checks.behaviours import READ_BY_OTHERS, behaviours
 from posviz.configs.checks.diagnosis import Diagnosis, Severity
 from posviz.configs.checks.look_alikes import look_alikes
 from posviz.configs.checks.missing_original import with_both_readings
+from posviz.configs.checks.mscale_rules import tells_of_mscale
 from posviz.configs.checks.places import DICT_KEYS, Place, exists, places_of
 from posviz.configs.checks.repairs import repair
 from posviz.configs.checks.subject import Subject
@@ -28,7 +29,7 @@ _MOST_NAMED, _LONGEST_NAME = 24, 60
 _PANELS: Mapping[str, str] = {
     **dict.fromkeys(("PV140", "PV144", "PV145", "PV146"), "wavelengths"),
     **dict.fromkeys(("PV113", "PV115", "PV116", "PV120", "PV121", "PV122"), "divisors"),
-    **dict.fromkeys(("PV123", "PV124", "PV125", "PV151", "PV160"), "divisors"),
+    **dict.fromkeys(("PV123", "PV125", "PV151", "PV160"), "divisors"),
     **dict.fromkeys(("PV162", "PV163", "PV164"), "score_decay"),
 }
 _SEVERITY_IN: Mapping[str, Mapping[str, Severity]] = {
@@ -45,9 +46,17 @@ def find(subject: Subject) -> Iterator[Diagnosis]:
     places, messages = places_of(subject), _joined(subject.model.messages)
     unread = any(message.code == "PV161" for message in messages)
     reported = _reported(subject) if unread else frozenset()
+    by_numbers = {
+        name
+        for each in subject.rotating
+        if tells_of_mscale(each)
+        for name in (each.layer.name, each.name)
+    }
     for index, message in enumerate(messages):
         place = places.get(message.layer_type, places[""])
         told = _told(message, place, reported)
+        if message.code == "PV162" and message.layer_type in by_numbers:
+            continue  # the numbers of every runtime say it, and which of them reads the key
         if told is not None:
             yield _diagnosis(message, told, place, with_patch=index < _MOST_REPAIRS)
 
@@ -107,6 +116,8 @@ def _told(message: Message, place: Place, reported: frozenset[str]) -> Message |
         return _null_type(message, place)
     if message.code == "PV103" and not place.holds("rope_type"):
         return _type_that_never_arrives(message, place)
+    if message.code == "PV120" and place.subject.gguf is not None:
+        return replace(message, text=message.text.replace("as in transformers", "as in llama.cpp"))
     if message.code == "PV105":
         return _lost_base(message, place)
     return message

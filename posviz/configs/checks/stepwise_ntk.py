@@ -56,7 +56,6 @@ def stepwise(each: Rotating, subject: Subject) -> Iterator[Diagnosis]:
             **{f"base_at_{length}": base for length, base in bases.items()},
         },
         layer_type=each.name,
-        panel="wavelengths",
     )
 
 

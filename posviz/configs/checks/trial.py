@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from posviz.configs.checks.diagnosis import SEVERITIES, Operation, Severity, applied
+from posviz.configs.checks.diagnosis import SEVERITIES, Operation, Severity
+from posviz.configs.checks.patching import applied
 from posviz.configs.checks.subject import Subject
 from posviz.configs.errors import ConfigError
 from posviz.configs.messages import Message

@@ -8,6 +8,7 @@ from posviz.configs.checks.subject import Rotating, Subject
 from posviz.configs.findings import Findings
 from posviz.configs.model_classes import ModelClass
 from posviz.configs.windows import read_window
+from posviz.configs.writers.llama_cpp_slots import WHERE, slot_cap
 from posviz.parameters import is_finite_number
 
 
@@ -43,11 +44,12 @@ def limits(subject: Subject, target: int, vllm: int | None = None) -> dict[str, 
         "VLLM_ALLOW_LONG_MAX_MODEL_LEN is set.",
         "sglang": f"refuses a --context-length above {_sglang_limit(subject)} unless "
         "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN is set.",
-        "llama_cpp": f"warns of an overflow; its server caps each slot at {window} tokens, the "
-        "context length in the GGUF file.",
+        "llama_cpp": f"warns of an overflow; {slot_cap(window, 'its')}.",
+        "ollama": f"cuts num_ctx to {window} tokens, {WHERE}.",
     }
     if vllm is not None:
-        told["llama_cpp"] = "its server caps each slot at the context length in the GGUF file."
+        told["llama_cpp"] = f"{slot_cap(who='its')}."
+        told["ollama"] = f"cuts num_ctx to {WHERE}."
     return of_runtime(subject, told)
 
 
@@ -64,6 +66,10 @@ def keeps_few(kept: int, total: int) -> bool:
     return kept < total / 8
 
 
+_LARGEST_FACTOR = 1e6
+"""The largest factor that an encoding takes; a stray key may hold anything."""
+
+
 def _sglang_limit(subject: Subject) -> int | None:
     """The window, times the factor of a dict without an original length that is not llama3.
 
@@ -76,7 +82,8 @@ def _sglang_limit(subject: Subject) -> int | None:
     factor = data.get("factor", 1)
     filled = main.spec.id in ("llama3", "ntk_by_parts", "yarn", "longrope")
     kept = filled or "original_max_position_embeddings" in data
-    return window if kept or not is_finite_number(factor) else int(factor * window)
+    usable = is_finite_number(factor) and 1 <= factor <= _LARGEST_FACTOR
+    return int(factor * window) if usable and not kept else window
 
 
 def whole(value: float) -> float | int:

@@ -28,7 +28,7 @@ from posviz.configs.writers.read_back import read_export
 from posviz.configs.writers.settings import Settings, Task
 from posviz.encodings.base import Encoding
 from posviz.encodings.rotary import RotaryEncoding
-from posviz.parameters import closest
+from posviz.parameters import closest, shortened
 
 _TABLE: Mapping[str, tuple[str, Callable[[Task], Settings]]] = {
     "transformers": ("transformers", transformers.write_v5),
@@ -43,6 +43,8 @@ _TABLE: Mapping[str, tuple[str, Callable[[Task], Settings]]] = {
 TITLES: Mapping[str, str] = {runtime: title for runtime, (title, _) in _TABLE.items()}
 """The runtimes that settings can be written for, and their names in words."""
 RUNTIMES: tuple[str, ...] = tuple(TITLES)
+LONGEST_LENGTH = 1 << 30
+"""Tokens; no runtime and no model is near it, and lengths enter products."""
 _CARRIED = ("mrope_section", "mrope_interleaved")
 _READ_BY_ATTENTION = ("llama_4_scaling_beta",)
 """Keys of the dict that the attention of a class reads; no number of the rotation."""
@@ -69,8 +71,8 @@ def export(
     ExportError : the runtime cannot express it, or does not exist; the reason in one sentence.
     ConfigError : the model's own numbers cannot be used.
     """
-    if runtime not in TITLES:
-        message = f"There is no runtime {runtime!r}; {closest(runtime, RUNTIMES)}."
+    if not isinstance(runtime, str) or runtime not in TITLES:
+        message = f"There is no runtime {shortened(runtime)}; {closest(runtime, RUNTIMES)}."
         raise ExportError(message, kind="request")
     for name, value in (("target_length", target_length), ("window", window)):
         _check_length(name, value)
@@ -83,8 +85,9 @@ def export(
 
 def _check_length(name: str, value: int | None) -> None:
     whole = isinstance(value, int) and not isinstance(value, bool)
-    if value is not None and (not whole or value < 1):
-        message = f"{name} must be a whole number of at least 1; got {value}."
+    if value is not None and (not whole or not 1 <= value <= LONGEST_LENGTH):
+        allowed = f"a whole number from 1 to {LONGEST_LENGTH:,}"
+        message = f"{name} must be {allowed}; got {shortened(value)}."
         raise ExportError(message, kind="request")
 
 
@@ -97,6 +100,13 @@ def _task(model_or_spec: Model | Encoding, target_length: int | None, window: in
             layer.name: model.spec(layer.name) if layer.rotates else None for layer in model.layers
         }
         return Task(specs, model, target_length, window, _carried(model))
+    if not isinstance(model_or_spec, Encoding):
+        kind = type(model_or_spec).__name__
+        message = (
+            "Settings are written for a model that configs.read gives, or for an encoding; "
+            f"got {kind}."
+        )
+        raise ExportError(message, kind="request")
     if not isinstance(model_or_spec, RotaryEncoding):
         raise refusal(model_or_spec, "any runtime here", "it is no rotary encoding")
     return Task({FULL: model_or_spec}, None, target_length, window)

@@ -9,6 +9,7 @@ from posviz.configs.errors import ExportError
 from posviz.configs.model import FULL
 from posviz.configs.reader import read
 from posviz.configs.writers.dialects import refusal
+from posviz.configs.writers.llama_cpp_slots import slot_notes
 from posviz.configs.writers.llama_cpp_yarn import (
     ATTN_FACTOR,
     TITLE,
@@ -189,7 +190,7 @@ def _own_dict(task: Task) -> Any:
 
 
 def _notes(task: Task, flags: dict[str, Any]) -> list[str]:
-    notes = length_notes(task)
+    notes = [*length_notes(task), *slot_notes(task, flags.get("ctx"))]
     if task.spec.id == "self_extend":
         notes.append(
             "--grp-attn-n and --grp-attn-w belong to llama.cpp's example programs, which group the "

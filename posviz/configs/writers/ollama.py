@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from posviz.configs.model import FULL
 from posviz.configs.reader import read
 from posviz.configs.writers.dialects import refusal
 from posviz.configs.writers.llama_cpp_yarn import (
@@ -84,7 +86,7 @@ def _is_proportional(spec: Any) -> bool:
 
 def _refuse_unconverted_yarn(task: Task, spec: Any) -> None:
     refuse_yarn(spec, TITLE)
-    override = yarn_override(task, TITLE)
+    override = yarn_override(replace(task, specs={FULL: spec}), TITLE)
     if override is not None and ATTN_FACTOR in override:
         raise refusal(spec, TITLE, "conversion does not carry its attention factor over")
 

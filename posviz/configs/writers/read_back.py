@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from posviz.configs.errors import ConfigError
+from posviz.configs.json_limits import MAX_BYTES
 from posviz.configs.model import Model
 from posviz.configs.writers.readers.llama_cpp import read_llama_cpp
 from posviz.configs.writers.readers.mlx import read_mlx
@@ -13,7 +14,7 @@ from posviz.configs.writers.readers.ollama import read_ollama
 from posviz.configs.writers.readers.overrides import read_sglang, read_transformers, read_vllm
 from posviz.configs.writers.readers.vllm_old import read_vllm_old
 from posviz.configs.writers.settings import Settings
-from posviz.parameters import closest
+from posviz.parameters import closest, shortened
 
 _READERS: Mapping[str, Callable[[str | Mapping[str, Any], Mapping[str, Any]], Model]] = {
     "transformers": read_transformers,
@@ -49,8 +50,20 @@ def read_export(
         runtime, base_config = export.runtime, base_config or export.base_config
         export = export.data
     runtime = "transformers" if runtime is None else runtime
-    if runtime not in _READERS:
+    if not isinstance(runtime, str) or runtime not in _READERS:
         raise ConfigError(
-            f"There is no runtime {runtime!r:.40}; {closest(runtime, tuple(_READERS))}."
+            f"There is no runtime {shortened(runtime)}; {closest(runtime, tuple(_READERS))}."
         )
+    _check_given(export, base_config)
     return _READERS[runtime](export, dict(base_config or {}))
+
+
+def _check_given(export: object, base_config: object) -> None:
+    if not isinstance(export, str | Mapping):
+        kind = type(export).__name__
+        raise ConfigError(f"Settings are what configs.export gives, text or a mapping; got {kind}.")
+    if base_config is not None and not isinstance(base_config, Mapping):
+        kind = type(base_config).__name__
+        raise ConfigError(f"base_config must be a model's configuration, a mapping; got {kind}.")
+    if isinstance(export, str) and len(export) > MAX_BYTES:
+        raise ConfigError(f"Settings may have at most {MAX_BYTES:,} characters; these have more.")

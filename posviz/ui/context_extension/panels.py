@@ -302,11 +302,17 @@ def profile_difference(at: Scene) -> Panel:
             if difference.largest
             else "equal frequencies at this length"
         ),
-        f"m: 1 {difference.magnitude_a:.6g}, 2 {difference.magnitude_b:.6g}",
-        f"all factors on the logits: 1 {difference.gain_a:.6g}, 2 {difference.gain_b:.6g}",
+        _in_both("m", difference.magnitude_a, difference.magnitude_b),
+        _in_both("the logits' factor G", difference.gain_a, difference.gain_b),
     ]
     slots = {"difference": by_pair(difference.signed), "pair": by_pair(difference.pairs)}
     return Panel("profiles", figures.profile_difference, "pair", figure, slots, notes)
+
+
+def _in_both(name: str, first: float, second: float) -> str:
+    if first == second:
+        return f"{name} is {first:.6g} in 1 and in 2"
+    return f"{name} is {first:.6g} in 1 and {second:.6g} in 2"
 
 
 def two_costs(at: Scene) -> Panel:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -146,14 +145,14 @@ def _sentence(diagnosis: Diagnosis) -> str:
 
 def _details(session: Session, diagnosis: Diagnosis, key: str) -> None:
     """What each runtime does, the way to the plot, and the change to make."""
-    if diagnosis.runtimes:
+    if diagnosis.unsaid:
         lines = [
             f"- {TITLES.get(name, name)}: {literal(text)}"
-            for name, text in diagnosis.runtimes.items()
+            for name, text in diagnosis.unsaid.items()
         ]
         st.markdown("\n".join(lines))
     if diagnosis.patch:
-        st.markdown(f"Suggested change: {literal(patch_text(diagnosis))}.")
+        st.markdown(f"Suggested change: {literal(diagnosis.change())}.")
     buttons: list[tuple[str, Callable[..., None], str]] = []
     if diagnosis.panel and session.rejected is None:
         buttons.append((_where(diagnosis), _point, "Scroll to the plot that shows it."))
@@ -180,19 +179,6 @@ def _where(diagnosis: Diagnosis) -> str:
     return f"Show pair {first}" if first == last else f"Show pairs {first} to {last}"
 
 
-def patch_text(diagnosis: Diagnosis) -> str:
-    """The suggested change in words."""
-    parts = []
-    for operation in diagnosis.patch:
-        key = operation["path"].removeprefix("/").replace("/", ".")
-        if operation["op"] == "remove":
-            parts.append(f"remove {key}")
-        else:
-            value = json.dumps(operation["value"], ensure_ascii=False)
-            parts.append(f"set {key} to {value if len(value) <= 60 else value[:60] + '…'}")
-    return "; ".join(parts)
-
-
 def _point(session: Session, diagnosis: Diagnosis) -> None:
     """Put the cursor on the first pair that a diagnosis is about, and bring its plot into sight."""
     if diagnosis.pairs is not None:
@@ -211,6 +197,3 @@ def _apply(session: Session, diagnosis: Diagnosis) -> None:
 
 def _undo(session: Session) -> None:
     undo_change(session)
-
-
-__all__ = ["patch_text", "show"]

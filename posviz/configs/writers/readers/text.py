@@ -3,20 +3,48 @@
 from __future__ import annotations
 
 import json
-import shlex
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from posviz.configs.errors import ConfigError
 from posviz.configs.writers.merged import REPLACED
 
+_GAP = re.compile(r"[ \t\r\n]*+")
+_WORD = re.compile(
+    r"""(?:(?P<plain>[^ \t\r\n'"\\]++)|'(?P<single>[^']*+)'"""
+    r"""|"(?P<double>(?:[^"\\]|\\.)*+)"|\\(?P<escaped>.))""",
+    re.DOTALL,
+)
+_ESCAPED_IN_QUOTES = re.compile(r"""\\(["\\])""")
+
 
 def words(text: str) -> list[str]:
-    """The words of a POSIX command line."""
-    try:
-        return shlex.split(text)
-    except ValueError:
-        raise ConfigError("The quotes in these settings do not match.") from None
+    """The words of a POSIX command line, in one pass (:func:`shlex.split` takes n² steps)."""
+    found: list[str] = []
+    position = _end_of_gap(text, 0)
+    while position < len(text):
+        pieces: list[str] = []
+        while position < len(text) and text[position] not in " \t\r\n":
+            piece = _WORD.match(text, position)
+            if piece is None:
+                raise ConfigError("The quotes in these settings do not match.")
+            pieces.append(_meant(piece))
+            position = piece.end()
+        found.append("".join(pieces))
+        position = _end_of_gap(text, position)
+    return found
+
+
+def _end_of_gap(text: str, position: int) -> int:
+    gap = _GAP.match(text, position)
+    return position if gap is None else gap.end()
+
+
+def _meant(piece: re.Match[str]) -> str:
+    """What one piece of a word stands for, without its quotes."""
+    value = piece[piece.lastgroup or 0]
+    return _ESCAPED_IN_QUOTES.sub(r"\1", value) if piece.lastgroup == "double" else value
 
 
 def flag_values(text: str) -> dict[str, str]:
@@ -31,7 +59,8 @@ def json_object(text: str) -> dict[str, Any]:
     """A JSON object."""
     try:
         value = json.loads(text)
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):
+        # ValueError: no JSON, or a whole number of more than some thousand digits.
         raise ConfigError("These settings hold no readable JSON.") from None
     if not isinstance(value, dict):
         raise ConfigError("These settings must hold a JSON object.")

@@ -124,6 +124,15 @@ export class HeatMap {
     return `${axisName(y, 'y')} ${whole(trace.y[row])}, ${axisName(x, 'x')} ${whole(trace.x[column])}, ${nameOf(trace)} ${value(trace, cells[row * trace.z.columns + column])}`;
   }
 
+  // The cell that holds these numbers of the axes, told by the numbers themselves.
+  readAt(across, up, full) {
+    if (!this.painted) return '';
+    const { trace, cells } = this.painted, [x, y] = axesOf(full, trace);
+    const column = cellAt(along(x, trace.x), along(x, [across])[0]), row = cellAt(along(y, trace.y), along(y, [up])[0]);
+    const told = row < 0 || column < 0 ? '' : `, ${nameOf(trace)} ${value(trace, cells[row * trace.z.columns + column])}`;
+    return `point: ${axisName(y, 'y')} ${shown(up)}, ${axisName(x, 'x')} ${shown(across)}${told}`;
+  }
+
   // Whether one of the cells whose middles lie around these numbers of the axes has no value. A rule
   // between the two numbers that holds at all four middles holds between them.
   isBlank(across, up, full) {

@@ -94,25 +94,26 @@ export class Pad {
 
   listen() {
     const { handle } = this;
-    let grip = null; // where in the handle the pointer took hold of it
+    const hold = (grip) => { this.held = grip; }; // where in the handle the pointer took hold of it
+    hold(null);
     const middle = () => { const box = handle.getBoundingClientRect(); return [box.left + box.width / 2, box.top + box.height / 2]; };
     handle.addEventListener('pointerdown', (e) => {
       if (e.button) return;
       const [left, top] = middle();
-      grip = [e.clientX - left, e.clientY - top];
+      hold([e.clientX - left, e.clientY - top]);
       handle.setPointerCapture(e.pointerId);
     });
-    handle.addEventListener('pointermove', (e) => { if (grip) this.follow(e, grip); });
+    handle.addEventListener('pointermove', (e) => { if (this.held) this.follow(e, this.held); });
     // A press beside the point brings it there. A finger that only wants to scroll must not.
     this.panel.stage.addEventListener('pointerdown', (e) => {
       if (e.button || e.target === handle || e.pointerType === 'touch' || this.panel.zooming) return;
       if (this.isOnProposal(e)) { this.propose(); return; }
       if (!this.follow(e, [0, 0], true)) return;
-      grip = [0, 0];
+      hold([0, 0]);
       handle.setPointerCapture(e.pointerId);
       handle.focus({ preventScroll: true });
     });
-    for (const type of ['pointerup', 'pointercancel', 'lostpointercapture']) handle.addEventListener(type, () => { grip = null; });
+    for (const type of ['pointerup', 'pointercancel', 'lostpointercapture']) handle.addEventListener(type, () => hold(null));
     handle.addEventListener('keydown', (e) => {
       const [along, way] = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowDown: [1, -1], ArrowUp: [1, 1] }[e.key] || [];
       const track = along === undefined ? null : this.track(this.names[along]);

@@ -323,9 +323,13 @@ export class Panel {
     });
   }
 
-  // Where no cursor is, a map tells the cell under the pointer.
+  // Where no cursor is, a map tells the cell under the pointer; while the pointer moves a point, the
+  // numbers of the point, which lies between the middles of cells.
   readMap(event) {
-    if (this.map.trace && !this.sent.cursor) setText(this.readout, event ? this.map.read(event, this.plot._fullLayout) : '');
+    if (!this.map.trace || this.sent.cursor) return;
+    const full = this.plot._fullLayout, cell = event && !this.pad?.held ? this.map.read(event, full) : '';
+    const told = event && this.pad?.held ? this.map.readAt(...this.pad.point, full) : cell && this.pad ? `cell around ${cell}` : cell;
+    setText(this.readout, told);
   }
 
   showCursor() {
