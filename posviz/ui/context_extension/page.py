@@ -9,7 +9,7 @@ from posviz.configs import ConfigError, Model
 from posviz.configs.numbers import value_text
 from posviz.ui import live
 from posviz.ui.attention import carried
-from posviz.ui.context_extension import ab, report
+from posviz.ui.context_extension import ab, report, solver_section
 from posviz.ui.context_extension.address import read_address, source_of_preset
 from posviz.ui.context_extension.board import Session, answer
 from posviz.ui.context_extension.opening import model_shown, take, take_config
@@ -33,6 +33,7 @@ def show() -> None:
     )
     _choose_model(session)
     _what_was_read(session)
+    solver_section.show(session)
     ab.show(session)
     _board()
 
