@@ -34,6 +34,9 @@ def yarn_extras(
         _note_mscale(mscale, over_all, findings)
 
 
+_LARGEST_MAGNITUDE = 1e6
+
+
 def _note_two_corrections(
     factor: float, mscale: float | None, over_all: float, findings: Findings
 ) -> None:
@@ -42,7 +45,10 @@ def _note_two_corrections(
         if mscale
         else "m(1), as mscale is missing"
     )
-    in_softmax = (0.1 * over_all * math.log(factor) + 1) ** 2
+    magnitude = 0.1 * over_all * math.log(factor) + 1
+    if not magnitude <= _LARGEST_MAGNITUDE:
+        return  # the encoding refuses such a weight, and says so
+    in_softmax = magnitude**2
     findings.info(
         "PV163",
         f"There are two separate corrections: cos and sin carry {on_rotation}, and the "

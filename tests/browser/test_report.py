@@ -46,7 +46,8 @@ def in_sight(page: Page, panel: str) -> bool:
 
 
 def test_the_severity_is_seen_without_opening_anything(warned: Page) -> None:
-    expect(warned.get_by_text("PV121")).to_be_in_viewport()
+    warning = warned.get_by_test_id("stAlertContentWarning")
+    expect(warning.get_by_text("PV121")).to_be_in_viewport()
 
 
 def test_a_change_is_made_and_undone_by_a_click_each(warned: Page) -> None:

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from posviz import configs
 from tests.fuzz.judging import judge, seeds
 from tests.fuzz.mutations import KEYS, NASTY, hostile_files, mutated
 
@@ -82,3 +83,19 @@ def test_the_fuzzer_says_which_input_failed() -> None:
     )
     assert ran.stdout.startswith("input ")
     assert "ZeroDivisionError" in ran.stdout
+
+
+def test_a_key_with_a_line_break_stays_on_one_line() -> None:
+    config = {**SEEDS[0], "max_positio\n_embeddings": 4096, "‮rope_base": 1e4}
+    for diagnosis in configs.check(config).diagnoses:
+        assert diagnosis.message.isprintable()
+
+
+@pytest.mark.parametrize("value", [1e308, 1e155, -1e308])
+@pytest.mark.parametrize("key", ["mscale_all_dim", "mscale", "factor", "partial_rotary_factor"])
+def test_a_number_out_of_all_proportion(key: str, value: float) -> None:
+    latent = {"type": "yarn", "factor": 4.0, "mscale": 1.0, "mscale_all_dim": 1.0,
+              "original_max_position_embeddings": 4096}  # fmt: skip
+    config = {"qk_rope_head_dim": 64, "rope_theta": 1e4, "max_position_embeddings": 16384}
+    judge({**config, "rope_scaling": {**latent, key: value}, key: value}, random.Random(0))
+    judge({"head_dim": 64, **config, "partial_rotary_factor": value}, random.Random(0))

@@ -54,6 +54,8 @@ class Diagnosis:
     pairs: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
+        # A key of somebody's file may hold a line break or reverse the direction of writing.
+        object.__setattr__(self, "message", _printable(self.message))
         for name in ("values", "runtimes", "patch"):
             object.__setattr__(self, name, read_only(getattr(self, name)))
 
@@ -78,7 +80,7 @@ class Diagnosis:
             value = json.dumps(operation["value"], ensure_ascii=False)
             shown = value if len(value) <= _LONGEST_VALUE else f"{value[:_LONGEST_VALUE]}…"
             parts.append(f"set {key} to {shown}")
-        return "; ".join(parts)
+        return _printable("; ".join(parts))
 
     def as_dict(self) -> dict[str, Any]:
         """The same as JSON can hold it; parts that are empty are left out."""
@@ -203,6 +205,13 @@ class Report:
             "diagnoses": [diagnosis.as_dict() for diagnosis in self.diagnoses],
             "values": _plain(self.values),
         }
+
+
+def _printable(text: str) -> str:
+    """The text on one line, with escapes for what no screen shows."""
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 
 def _plain(value: Any) -> Any:

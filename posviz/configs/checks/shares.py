@@ -17,20 +17,28 @@ _COUNT = "rotary_dim"
 _NAMES_READ_BY_VLLM = "partial_rotary_factor, rotary_pct or rotary_emb_fraction"
 
 
+_MOST_DIMENSIONS = 1 << 20
+
+
 def _shares(each: Rotating, subject: Subject) -> dict[str, float]:
     """Every share that the file gives, by its dotted key; a count becomes a share."""
     found: dict[str, float] = {}
     inside = each.given("partial_rotary_factor")
-    if is_finite_number(inside):
+    if _is_share(inside):
         found[each.key("partial_rotary_factor")] = inside
     for name in _SHARES:
         value: Any = subject.section.data.get(name)
-        if is_finite_number(value):
+        if _is_share(value):
             found[subject.section.key(name)] = value
     count = subject.section.data.get("rotary_dim")
-    if is_finite_number(count):
+    if _is_share(count):
         found[subject.section.key(_COUNT)] = count / each.spec.head_dim
     return found
+
+
+def _is_share(value: Any) -> bool:
+    """Whether it can be a share or a count of dimensions; what is read has been judged already."""
+    return is_finite_number(value) and 0 <= value <= _MOST_DIMENSIONS
 
 
 def two_shares(each: Rotating, subject: Subject) -> Iterator[Diagnosis]:
