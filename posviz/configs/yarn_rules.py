@@ -46,7 +46,7 @@ def _note_two_corrections(
         else "m(1), as mscale is missing"
     )
     magnitude = 0.1 * over_all * math.log(factor) + 1
-    if not magnitude <= _LARGEST_MAGNITUDE:
+    if not abs(magnitude) <= _LARGEST_MAGNITUDE:
         return  # the encoding refuses such a weight, and says so
     in_softmax = magnitude**2
     findings.info(

@@ -63,7 +63,7 @@ def suggests_a_change(code: str) -> bool:
     return code in examples() and any(diagnosis.patch for diagnosis in report(code).of(code))
 
 
-@pytest.mark.parametrize("code", filter(suggests_a_change, sorted(configs.CODES)))
+@pytest.mark.parametrize("code", [*filter(suggests_a_change, sorted(configs.CODES))])
 def test_the_suggested_change_mends_it_and_nothing_graver_appears(code: str) -> None:
     before = report(code)
     after = checked(example(code), before.patched(code))

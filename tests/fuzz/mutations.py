@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import random
 from collections.abc import Sequence
@@ -37,7 +38,8 @@ def _holder(value: dict[str, Any], draw: random.Random) -> dict[str, Any]:
 
 def _set(holder: dict[str, Any], draw: random.Random) -> None:
     known = [*holder, *KEYS] if draw.random() < 0.5 else [*holder] or KEYS
-    holder[draw.choice(known)] = draw.choice(NASTY)
+    # A copy: what is broken in one input must not be broken in the next.
+    holder[draw.choice(known)] = copy.deepcopy(draw.choice(NASTY))
 
 
 def _remove(holder: dict[str, Any], draw: random.Random) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from posviz import configs
 from tests.fuzz.judging import judge, seeds
-from tests.fuzz.mutations import KEYS, NASTY, hostile_files, mutated
+from tests.fuzz.mutations import KEYS, NASTY, hostile_files, inputs, mutated
 
 SEEDS = seeds()
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
@@ -99,3 +99,9 @@ def test_a_number_out_of_all_proportion(key: str, value: float) -> None:
     config = {"qk_rope_head_dim": 64, "rope_theta": 1e4, "max_position_embeddings": 16384}
     judge({**config, "rope_scaling": {**latent, key: value}, key: value}, random.Random(0))
     judge({"head_dim": 64, **config, "partial_rotary_factor": value}, random.Random(0))
+
+
+def test_an_input_is_the_same_whenever_its_number_is_drawn() -> None:
+    first = [inputs(SEEDS, random.Random(number)) for number in range(300)]
+    again = [inputs(SEEDS, random.Random(number)) for number in reversed(range(300))]
+    assert first == again[::-1]
