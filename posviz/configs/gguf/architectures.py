@@ -1,5 +1,7 @@
-"""What llama.cpp knows about an architecture beside the file: read off its sources of October 2026.
+"""What llama.cpp knows about an architecture beside the file.
 
+Which ones rotate neighbours, halves or nothing was compared with ``llama_model_rope_type`` in its
+public sources; M-RoPE's interleaving and some unscaled sliding layers are recalled.
 The names of architectures are those of the ``gguf`` library (MODEL_ARCH_NAMES).
 """
 
