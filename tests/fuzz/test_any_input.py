@@ -101,6 +101,12 @@ def test_a_number_out_of_all_proportion(key: str, value: float) -> None:
     judge({"head_dim": 64, **config, "partial_rotary_factor": value}, random.Random(0))
 
 
+@pytest.mark.parametrize("key", ["dtype", "torch_dtype", "model_type", "rope_type", "x" * 5000])
+def test_an_endless_word_does_not_make_an_endless_sentence(key: str) -> None:
+    for value in ("y" * 5000, 4096):
+        judge({**SEEDS[0], key: value}, random.Random(0))
+
+
 def test_an_input_is_the_same_whenever_its_number_is_drawn() -> None:
     first = [inputs(SEEDS, random.Random(number)) for number in range(300)]
     again = [inputs(SEEDS, random.Random(number)) for number in reversed(range(300))]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -207,8 +208,13 @@ class Report:
         }
 
 
+_ENDLESS = re.compile(r"\S{200,}")
+"""No key and no value that a person wrote."""
+
+
 def _printable(text: str) -> str:
-    """The text on one line, with escapes for what no screen shows."""
+    """The text on one line, with escapes for what no screen shows and endless words cut."""
+    text = _ENDLESS.sub(lambda word: f"{word.group()[:60]}…", text)
     if text.isprintable():
         return text
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
