@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from posviz.configs import RUNTIMES
-from posviz.configs.checks import LONGEST_TARGET
+from posviz.configs.writers import LONGEST_LENGTH
 from posviz.parameters import closest
 
 File = Annotated[
@@ -48,7 +48,7 @@ TargetLength = Annotated[
         "--target-length",
         metavar="N",
         min=1,
-        max=LONGEST_TARGET,
+        max=LONGEST_LENGTH,
         help="The context length that is wanted, in tokens.",
         show_default=False,
     ),

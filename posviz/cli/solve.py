@@ -19,6 +19,7 @@ from posviz.cli.exits import sentences
 from posviz.cli.sources import model_of
 from posviz.configs import ConfigError
 from posviz.parameters import ParameterError
+from posviz.solver.given import written
 
 app = typer.Typer(
     name="solve",
@@ -106,7 +107,7 @@ def lengths(
             target=target, typical=typical, **model.needed("original", "base", "rotary_dim")
         )
     blocks = [
-        (f"{rule.title}: {_settings(rule.sets)}", [rule.formula, rule.source, rule.caveat])
+        (f"{rule.title}: {rule.settings}", [rule.formula, rule.source, rule.caveat])
         for rule in advice.rules
     ]
     _print(advice, as_json, blocks, advice.notes)
@@ -148,8 +149,7 @@ def convert(
     several = len({row.read_as for row in found.rows}) > 1
     blocks = [
         (
-            f"{row.title}: {_rounded(row.value)}"
-            + (f" (read as {row.read_as})" if several else ""),
+            f"{row.title}: {row.shown}" + (f" (read as {row.read_as})" if several else ""),
             [row.rule, row.source],
         )
         for row in found.rows
@@ -190,10 +190,10 @@ def attention_factor(
     with sentences():
         found = solver.attention_factor(factor, mscale, mscale_all_dim)
     blocks: list[Block] = [
-        (f"m, on cos and sin: {_rounded(found.m)}", []),
-        (f"m², gain of the logits: {_rounded(found.logit_gain)}", []),
-        (f"1/m², temperature: {_rounded(found.temperature)}", []),
-        (f"m⁴, if it is applied twice: {_rounded(found.double_application_gain)}", []),
+        (f"m, on cos and sin: {written(found.m)}", []),
+        (f"m², gain of the logits: {written(found.logit_gain)}", []),
+        (f"1/m², temperature: {written(found.temperature)}", []),
+        (f"m⁴, if it is applied twice: {written(found.double_application_gain)}", []),
     ]
     _print(found, as_json, blocks, found.notes)
 
@@ -220,24 +220,11 @@ def betas(
             beta_fast, beta_slow = solver.betas_at(low=pairs[0], high=pairs[1], **known)
         found = solver.beta_range(beta_fast=beta_fast, beta_slow=beta_slow, **known)
     blocks: list[Block] = [
-        (f"{field.name}: {_rounded(getattr(found, field.name))}", [])
+        (f"{field.name}: {written(getattr(found, field.name))}", [])
         for field in dataclasses.fields(found)
         if field.name != "notes"
     ]
     _print(found, as_json, blocks, found.notes)
-
-
-def _settings(sets: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} = {_setting(value)}" for name, value in sets.items()) or "—"
-
-
-def _setting(value: Any) -> str:
-    return value if isinstance(value, str) else _rounded(value)
-
-
-def _rounded(value: float | None) -> str:
-    """Ten digits, for reading; --json has all of them."""
-    return "—" if value is None else f"{value:.10g}"
 
 
 def _length(rule: Any) -> str:

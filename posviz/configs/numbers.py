@@ -48,6 +48,11 @@ def positive_whole(found: Found, findings: Findings, code: str) -> int | None:
     return None if value is None else int(value)
 
 
+def whole(value: float) -> float | int:
+    """A whole number as an int, so that texts and JSON show 131072 and not 131072.0."""
+    return int(value) if float(value).is_integer() else value
+
+
 def shown(value: Any) -> str:
     """A value as a person would write it in the file."""
     if value is None or isinstance(value, bool):

@@ -6,7 +6,7 @@ from typing import Any
 
 from posviz.configs.findings import Findings
 from posviz.configs.model_classes import ModelClass
-from posviz.configs.numbers import number, positive_whole, shown
+from posviz.configs.numbers import number, positive_whole, shown, whole
 from posviz.configs.rope_dicts import RopeDict
 from posviz.configs.section import Found, Section
 from posviz.configs.window_readings import reading_of_mismatch
@@ -175,7 +175,7 @@ def check_windows(
     if rope_type in ("yarn", "dynamic", "linear", "ntk") and factor is not None and not extended:
         findings.row(
             "nominal_extended_context",
-            _whole(factor * original.value),
+            whole(factor * original.value),
             f"factor × trained window = {factor:g} × {original.value}",
         )
     if window is None or "missing" in original.key:
@@ -225,7 +225,7 @@ def _check_yarn(factor: float, original: Found, window: Found, findings: Finding
         return
     findings.warn(
         "PV121",
-        f"factor × original = {shown(_whole(extended))} differs from {window.key} = "
+        f"factor × original = {shown(whole(extended))} differs from {window.key} = "
         f"{window.value}; the explicit factor {factor:g} is used, not "
         f"{window.value / original.value:g}.{reading_of_mismatch(factor, original, window)}",
         "factor",
@@ -233,9 +233,5 @@ def _check_yarn(factor: float, original: Found, window: Found, findings: Finding
         window.key,
         effective_factor=factor,
         implicit_factor=window.value / original.value,
-        extended_context=_whole(extended),
+        extended_context=whole(extended),
     )
-
-
-def _whole(value: float) -> float | int:
-    return int(value) if float(value).is_integer() else value

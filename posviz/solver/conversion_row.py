@@ -31,6 +31,11 @@ class Row:
     read_as: str
     rotary_dim: int | None = None
 
+    @property
+    def shown(self) -> str:
+        """The number, for reading: ten digits at most; a dash where there is none."""
+        return "—" if self.value is None else written(self.value)
+
 
 def lacking(reading: Quantity, target: Quantity, known: Known) -> list[str]:
     """Arguments that are missing on the way from one to the other."""

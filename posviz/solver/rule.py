@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from posviz.solver.given import written
+
 Setting: TypeAlias = float | int | str
 
 
@@ -72,6 +74,16 @@ class Rule:
     values: Mapping[str, float]
     source: str
     caveat: str
+
+    @property
+    def settings(self) -> str:
+        """What it sets, for reading: ten digits at most; a dash for nothing."""
+        parts = (f"{name} = {_shown(value)}" for name, value in self.sets.items())
+        return ", ".join(parts) or "—"
+
+
+def _shown(value: Setting) -> str:
+    return value if isinstance(value, str) else written(value)
 
 
 @dataclass(frozen=True, kw_only=True)

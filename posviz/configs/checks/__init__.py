@@ -42,7 +42,6 @@ from posviz.configs.reader import read
 from posviz.configs.writers import LONGEST_LENGTH, RUNTIMES
 from posviz.parameters import closest, shortened
 
-LONGEST_TARGET = LONGEST_LENGTH
 _GROUPS: tuple[Any, ...] = (
     reading,
     layout,
@@ -129,9 +128,9 @@ def _check_question(runtime: str | None, target_length: int | None) -> None:
     if target_length is None:
         return
     whole = isinstance(target_length, int) and not isinstance(target_length, bool)
-    if not whole or not 1 <= target_length <= LONGEST_TARGET:
+    if not whole or not 1 <= target_length <= LONGEST_LENGTH:
         raise ConfigError(
-            f"target_length must be a whole number from 1 to {LONGEST_TARGET:,}; "
+            f"target_length must be a whole number from 1 to {LONGEST_LENGTH:,}; "
             f"got {shortened(target_length)}."
         )
 

@@ -14,9 +14,9 @@ from posviz.configs.checks.wording import (
     limits,
     of_runtime,
     pairs,
-    whole,
     window_key,
 )
+from posviz.configs.numbers import whole
 from posviz.parameters import number_text
 
 CODES: Mapping[str, str] = {

@@ -9,7 +9,8 @@ from posviz.configs.checks.diagnosis import Diagnosis
 from posviz.configs.checks.dynamic_ignored import IGNORED_BY, does_nothing
 from posviz.configs.checks.stepwise_ntk import stepwise
 from posviz.configs.checks.subject import Rotating, Subject
-from posviz.configs.checks.wording import keys_given, of_runtime, whole, window_key
+from posviz.configs.checks.wording import keys_given, of_runtime, window_key
+from posviz.configs.numbers import whole
 from posviz.encodings.extension import ntk_base
 from posviz.parameters import number_text
 

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from posviz.configs.checks.subject import Rotating, Subject
-from posviz.configs.checks.wording import whole
+from posviz.configs.numbers import whole
 from posviz.measures import spectrum
 
 _OF_THE_MODEL = (

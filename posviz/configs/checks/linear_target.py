@@ -9,7 +9,8 @@ from __future__ import annotations
 from posviz.configs.checks.diagnosis import Diagnosis
 from posviz.configs.checks.static_factor import fields_of, product, values_of
 from posviz.configs.checks.subject import Rotating, Subject
-from posviz.configs.checks.wording import limits, whole
+from posviz.configs.checks.wording import limits
+from posviz.configs.numbers import whole
 from posviz.configs.window_readings import USUAL_WINDOWS
 from posviz.parameters import number_text
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from posviz.configs.checks.diagnosis import Diagnosis
 from posviz.configs.checks.subject import Rotating, Subject
-from posviz.configs.checks.wording import of_runtime, whole, window_key
+from posviz.configs.checks.wording import of_runtime, window_key
+from posviz.configs.numbers import whole
 from posviz.configs.windows import ORIGINAL
 from posviz.parameters import is_finite_number, number_text
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from posviz.configs.checks.subject import Rotating, Subject
 from posviz.configs.checks.trained import trained_with
-from posviz.configs.checks.wording import keys_given, whole, window_key
+from posviz.configs.checks.wording import keys_given, window_key
+from posviz.configs.numbers import whole
 from posviz.parameters import number_text
 
 

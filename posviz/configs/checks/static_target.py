@@ -8,7 +8,8 @@ from posviz.configs.checks.rope_patches import with_factor, without_extension
 from posviz.configs.checks.static_factor import covered, fields_of, gain, product, values_of
 from posviz.configs.checks.subject import Rotating, Subject
 from posviz.configs.checks.trained import reason
-from posviz.configs.checks.wording import limits, whole
+from posviz.configs.checks.wording import limits
+from posviz.configs.numbers import whole
 from posviz.parameters import number_text
 
 _STATIC_SAYS = "the static factor applies to short inputs too"

@@ -86,11 +86,6 @@ def _sglang_limit(subject: Subject) -> int | None:
     return int(factor * window) if usable and not kept else window
 
 
-def whole(value: float) -> float | int:
-    """A whole number as an int, so that texts and JSON show 131072 and not 131072.0."""
-    return int(value) if float(value).is_integer() else value
-
-
 def listed(items: Iterable[object]) -> str:
     """``a, b and c``."""
     texts = [str(item) for item in items]

@@ -16,8 +16,8 @@ from typing import Any
 
 from posviz import configs
 from posviz.configs import ConfigError, Model
-from posviz.configs.checks import LONGEST_TARGET
 from posviz.configs.presets import preset
+from posviz.configs.writers import LONGEST_LENGTH
 from posviz.parameters import ParameterError, closest, shortened
 from posviz.ui.context_extension.view import (
     NO_PROFILES,
@@ -212,10 +212,10 @@ def _wanted(parameters: Mapping[str, str], problems: list[str]) -> int | None:
     text = parameters.get("wanted")
     if text is None:
         return None
-    if text.isascii() and text.isdecimal() and 1 <= int(text[:12]) <= LONGEST_TARGET:
+    if text.isascii() and text.isdecimal() and 1 <= int(text[:12]) <= LONGEST_LENGTH:
         return int(text)
     problems.append(
-        f"From the address: wanted must be a whole number from 1 to {LONGEST_TARGET:,}; "
+        f"From the address: wanted must be a whole number from 1 to {LONGEST_LENGTH:,}; "
         f"got {shortened(text)}. It was not used."
     )
     return None

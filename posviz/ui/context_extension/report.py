@@ -10,7 +10,7 @@ import streamlit as st
 
 from posviz import configs
 from posviz.configs import ConfigError, Diagnosis, Report
-from posviz.configs.writers import TITLES
+from posviz.configs.writers import LONGEST_LENGTH, TITLES
 from posviz.parameters import ParameterError
 from posviz.ui.context_extension.board import Session
 from posviz.ui.context_extension.opening import apply_change, model_shown, undo_change
@@ -73,7 +73,7 @@ def _question(session: Session) -> None:
     right.number_input(
         "Context length wanted (tokens)",
         min_value=1,
-        max_value=1 << 30,
+        max_value=LONGEST_LENGTH,
         step=1,
         key=TARGET,
         placeholder="none",

@@ -50,7 +50,7 @@ def _advice(session: Session) -> None:
     except ParameterError as error:
         st.error(literal(str(error)))
         return
-    rows = [[rule.title, _settings(rule.sets), rule.formula, rule.source] for rule in advice.rules]
+    rows = [[rule.title, rule.settings, rule.formula, rule.source] for rule in advice.rules]
     st.html(table(["rule", "sets", "formula", "source"], rows, name="posviz-rules"))
     caveats = [f"{rule.title}: {rule.caveat}" for rule in advice.rules if rule.caveat]
     _bullets([*advice.notes])
@@ -74,22 +74,9 @@ def _conversion(session: Session) -> None:
     except ParameterError as error:
         st.error(literal(str(error)))
         return
-    rows = [
-        [titles[row.read_as], row.title, _rounded(row.value), row.rule, row.source]
-        for row in found.rows
-    ]
+    rows = [[titles[row.read_as], row.title, row.shown, row.rule, row.source] for row in found.rows]
     st.html(table(["read as", "is", "value", "rule", "source"], rows, name="posviz-conversions"))
     _bullets([*found.notes])
-
-
-def _settings(sets: Any) -> str:
-    return ", ".join(f"{name} = {_rounded(value)}" for name, value in sets.items()) or "—"
-
-
-def _rounded(value: Any) -> str:
-    if value is None:
-        return "—"
-    return value if isinstance(value, str) else f"{value:.10g}"
 
 
 def _bullets(texts: list[str]) -> None:
