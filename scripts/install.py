@@ -1,9 +1,10 @@
 """Make .venv and install what is pinned; do nothing when that is there already.
 
-usage: install.py lite|full|dev [--check]
-    lite  run time without torch
-    full  run time
-    dev   run time and the tools of `make check` and `make test`
+usage: install.py lite|full|models|dev [--check]
+    lite    run time without torch
+    full    run time
+    models  run time and what reads released models
+    dev     all of that and the tools of `make check` and `make test`
     --check  install nothing; fail when something is to be installed
 
 Standard library only: this runs before anything is installed.
@@ -28,7 +29,13 @@ STAMP = VENV / "posviz-installed.json"
 SETS = {
     "lite": ["requirements-lite.txt"],
     "full": ["requirements-lite.txt", "requirements.txt"],
-    "dev": ["requirements-lite.txt", "requirements.txt", "requirements-dev.txt"],
+    "models": ["requirements-lite.txt", "requirements.txt", "requirements-models.txt"],
+    "dev": [
+        "requirements-lite.txt",
+        "requirements.txt",
+        "requirements-models.txt",
+        "requirements-dev.txt",
+    ],
 }
 
 
@@ -72,7 +79,8 @@ def install(name: str) -> None:
     # What is there stays there: an upgrade of the lite set must not leave old tools behind it.
     largest = max([name, *before], key=list(SETS).index)
     started = time.monotonic()
-    size = {"lite": "0.7 GB", "full": "1.6 GB or more", "dev": "2 GB or more"}[largest]
+    sizes = {"lite": "0.7 GB", "full": "1.6 GB or more", "models": "1.7 GB or more"}
+    size = sizes.get(largest, "2 GB or more")
     print(f"Installing into .venv ({largest}: {size} on disk; minutes, once) ...", flush=True)
     if not works():
         make_venv()

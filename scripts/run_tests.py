@@ -7,6 +7,7 @@ import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,8 +37,7 @@ def pytest(name: str, counts: Counter[str], *arguments: str) -> stages.Stage:
 def fuzz() -> stages.Stage:
     """Broken configurations for two minutes in CI, for a moment elsewhere."""
     seconds = "120" if os.environ.get("CI") == "true" else "10"
-    command = [sys.executable, "scripts/fuzz.py", "--seconds", seconds]
-    return stages.run("fuzz", command, quiet=False)
+    return stages.run("fuzz", [sys.executable, "scripts/fuzz.py", "--seconds", seconds])
 
 
 def read_counts(report: Path) -> Counter[str]:
@@ -60,9 +60,12 @@ def in_words(counts: Counter[str]) -> str:
 
 def main() -> int:
     counts: Counter[str] = Counter()
-    done = check.check()
+    # Both take one core for a minute or two, so the second core is not left idle.
+    with ThreadPoolExecutor(max_workers=1) as beside:
+        broken_inputs = beside.submit(fuzz)
+        done = check.check()
+    done.append(broken_inputs.result())
     done.append(pytest("tests", counts, "-m", "not browser", "-n", "2"))
-    done.append(fuzz())
     browser = chromium.find()
     if browser:
         # Serially: they look at counts of frames, which a busy machine would spoil.

@@ -66,6 +66,11 @@ def test_every_dependency_of_the_package_is_pinned_within_its_bounds() -> None:
         full["torch"]
     )
     assert "torch" not in lite
+    models = pinned(*install.SETS["models"])
+    for text in project["optional-dependencies"]["models"]:
+        name = canonicalize_name(Requirement(text).name)
+        assert Requirement(text).specifier.contains(models[name])
+    assert "transformers" not in full
 
 
 @pytest.fixture
@@ -90,13 +95,15 @@ def test_a_second_installation_does_nothing(house: list[str]) -> None:
     assert house == ["requirements.txt", "."]
 
 
-def test_lite_is_upgraded_to_full_and_full_to_dev(house: list[str]) -> None:
-    for name in ("lite", "full", "dev", "full"):
+def test_each_set_is_upgraded_to_the_next_larger_one(house: list[str]) -> None:
+    for name in ("lite", "full", "models", "dev", "models", "full"):
         install.install(name)
     assert house == [
         "requirements-lite.txt",
         ".",
         "requirements.txt",
+        ".",
+        "requirements-models.txt",
         ".",
         "requirements-dev.txt",
         ".",

@@ -17,6 +17,8 @@ PAGES = {
     "pages/attention.py": "Attention",
     "pages/catalog.py": "Catalog",
     "pages/context_extension.py": "Context extension",
+    "pages/real_attention.py": "Real attention",
+    "pages/train_short.py": "Train short",
 }
 
 

@@ -49,7 +49,25 @@ WAYS_IN: tuple[tuple[str, str, str, str, dict[str, str]], ...] = (
         "pages/attention.py",
         {"a": "rope", "b": "yarn", "c": "log_n", "d": "alibi", "length": "1048576"},
     ),
+    (
+        "Measure it",
+        "Do the formulas show in a model? Look into the 270 heads of a small language model, "
+        "beside what its frequencies predict, and at its loss beyond the window that it was "
+        "trained with, with each method of extension.",
+        "attention that was measured",
+        "pages/real_attention.py",
+        {},
+    ),
+    (
+        "Train it",
+        "Train tiny models on 64 tokens, each with another encoding, and see which of them still "
+        "work at 512. Some seconds each, here, while you look on.",
+        "train short, test long",
+        "pages/train_short.py",
+        {},
+    ),
 )
+CARDS_IN_A_ROW = 3
 
 
 def show() -> None:
@@ -73,13 +91,15 @@ def show() -> None:
         "leaves the fast pairs alone and slows the slow ones sixteenfold, so that at 65,536 "
         "tokens none goes where it never was."
     )
-    for column, (title, text, label, page, address) in zip(
-        st.columns(len(WAYS_IN)), WAYS_IN, strict=True
-    ):
-        with column.container(border=True, height="stretch"):
-            st.subheader(title)
-            st.markdown(text)
-            st.page_link(page, label=f"Open: {label}", query_params=address, icon="➡️")
+    for first in range(0, len(WAYS_IN), CARDS_IN_A_ROW):
+        row = WAYS_IN[first : first + CARDS_IN_A_ROW]
+        for column, (title, text, label, page, address) in zip(
+            st.columns(CARDS_IN_A_ROW), row, strict=True
+        ):
+            with column.container(border=True, height="stretch"):
+                st.subheader(title)
+                st.markdown(text)
+                st.page_link(page, label=f"Open: {label}", query_params=address, icon="➡️")
 
 
 def _picture(mode: Literal["light", "dark"]) -> Figure:

@@ -28,14 +28,14 @@ def session_of(app):
     return app.session_state["context_extension"]
 
 
-def test_home_shows_a_picture_and_four_ways_in():
+def test_home_shows_a_picture_and_six_ways_in():
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
     assert not app.exception
     drawn = json.loads(app.get("plotly_chart")[0].proto.spec)
     assert drawn["layout"]["xaxis"]["title"]["text"] == "pair (0 is the fastest)"
-    ways = ["Teach it", "Tune it", "Check it", "Watch it"]
+    ways = ["Teach it", "Tune it", "Check it", "Watch it", "Measure it", "Train it"]
     assert [heading.value for heading in app.subheader] == ways
-    assert len(app.get("page_link")) == 6 + 4
+    assert len(app.get("page_link")) == 8 + 6
 
 
 @pytest.mark.parametrize("encoding_id", ROTARY)

@@ -1,0 +1,1 @@
+"""Figures of what was measured on real attention and real models: plain arrays in."""

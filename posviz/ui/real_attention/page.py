@@ -1,0 +1,10 @@
+"""The page: its sections, one below the other."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+
+def show() -> None:
+    """Draw the page."""
+    st.title("Real attention")
