@@ -78,9 +78,9 @@ def test_a_page_opens_with_the_call_that_sets_it_up(page: Path) -> None:
     assert ast.unparse(first).startswith("frame.open_page(")
 
 
-@pytest.mark.parametrize("package", ["streamlit", "plotly", "torch"])
+@pytest.mark.parametrize("package", ["streamlit", "plotly", "torch", "transformers"])
 def test_each_heavy_package_is_imported_only_in_its_rooms(package: str) -> None:
-    rooms = {"streamlit": {"ui"}, "plotly": {"figures", "ui"}, "torch": set()}[package]
+    rooms = {"streamlit": {"ui"}, "plotly": {"figures", "ui"}}.get(package, {"lab"})
     source = ROOT / "posviz"
     importing = {
         path.relative_to(source).parts[0]
@@ -88,3 +88,56 @@ def test_each_heavy_package_is_imported_only_in_its_rooms(package: str) -> None:
         if package in imported_by(path)
     }
     assert importing <= rooms
+
+
+def rooms_of_the_lab(*folders: str) -> list[str]:
+    """The modules of posviz.lab that are imported somewhere in these folders of posviz."""
+    names: set[str] = set()
+    for path in [file for folder in folders for file in (ROOT / "posviz" / folder).rglob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                names.add(node.module)
+                names |= {f"{node.module}.{alias.name}" for alias in node.names}
+            elif isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+    return sorted(name for name in names if name.startswith("posviz.lab") and is_module(name))
+
+
+def is_module(name: str) -> bool:
+    place = ROOT.joinpath(*name.split("."))
+    return place.with_suffix(".py").exists() or (place / "__init__.py").exists()
+
+
+HEAVY = """
+import sys
+print(sorted({"torch", "transformers", "accelerate", "dask"} & set(sys.modules)))
+"""
+
+RUN_PAGES = f"""
+import sys
+from streamlit.testing.v1 import AppTest
+app = AppTest.from_file("app.py", default_timeout=120).run()
+assert not app.exception, app.exception
+for page in sys.argv[1:]:
+    app.switch_page(page).run()
+    assert not app.exception, (page, app.exception)
+{HEAVY}"""
+
+
+def test_what_pages_and_figures_import_of_the_lab_is_light() -> None:
+    names = rooms_of_the_lab("ui", "figures", "docs")
+    assert "posviz.lab.workers" in names
+    code = "\n".join(f"import {name}" for name in names) + HEAVY
+    assert python(code) == "[]"
+
+
+def test_no_page_loads_torch_or_transformers_when_it_is_shown() -> None:
+    assert python(RUN_PAGES, *(f"pages/{page.name}" for page in PAGES[1:])) == "[]"
+
+
+def python(code: str, *arguments: str) -> str:
+    """What a fresh Python prints."""
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(
+        command, check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT
+    ).stdout.strip()

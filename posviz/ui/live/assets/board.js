@@ -89,6 +89,8 @@ class Board {
       this.requests = new Requests(header.stamp, () => this.request(), (r) => this.ask(r), (s) => this.state(s));
       this.state('idle');
     } else if (!this.requests.answered(header.stamp, header.epoch !== this.epoch)) return;
+    this.display = Boolean(header.display);
+    this.root.classList.toggle('pv-display', this.display);
     // Any long text of the header may have come as a reference to one that is held here already.
     let lacking = 0;
     for (const name of ['values', 'problems', 'legend', 'direct', 'autos', 'address'])
@@ -175,6 +177,7 @@ class Board {
       if (!('figure' in sent)) { if (panel?.key !== sent.key) missing++; continue; }
       const [whole, lacking] = this.part(`panel ${sent.id}`, sent, packet);
       if (lacking) { missing += lacking; continue; }
+      if (this.display && panel?.key === sent.key) continue; // sent again, since nobody said what is held here
       if (!panel) { panel = new Panel(sent.id, this); this.panels.set(sent.id, panel); this.settler.watch(panel); }
       panel.update(whole);
       this.changed.push(panel);
@@ -378,6 +381,7 @@ class Board {
   }
 
   link() {
+    if (this.address === undefined) return window.location.href; // the page's own: this board has no values to restore
     const { origin, pathname } = window.location;
     return `${origin}${pathname}${this.address ? `?${this.address.replace(/^\?/, '')}` : ''}`;
   }
