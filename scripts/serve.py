@@ -14,6 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PORTS_TO_TRY = 100
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def answers(port: int) -> bool:
@@ -85,6 +86,9 @@ def main() -> None:
     port = free_port(first, host)
     if port != first:
         print(f"Port {first} is taken; using {port}.", flush=True)
+    if host in LOOPBACK:
+        # Who reaches this server may read this machine's files anyway.
+        os.environ.setdefault("POSVIZ_LOCAL_MODELS", "1")
     os.chdir(ROOT)
     threading.Thread(target=warm_up, args=(port,), daemon=True).start()
     # Streamlit prints the address when it is ready, and opens a browser unless it is headless.

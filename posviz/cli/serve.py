@@ -12,6 +12,8 @@ import typer
 
 from posviz.cli.exits import ERRORS, stop
 
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
 
 def serve(
     port: Annotated[int, typer.Option("--port", min=1, max=65535, help="The port.")] = 8501,
@@ -22,6 +24,9 @@ def serve(
     """Start the app and print its address."""
     command = [sys.executable, "-m", "streamlit", "run", "app.py"]
     command += [f"--server.port={port}", f"--server.address={host}"]
+    if host in LOOPBACK:
+        # Who reaches this server may read this machine's files anyway.
+        os.environ.setdefault("POSVIZ_LOCAL_MODELS", "1")
     # Streamlit reads its settings from the folder that it is started in. It takes the place of this
     # process, so that a signal meant for the server reaches it.
     os.chdir(home())
