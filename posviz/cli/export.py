@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -12,6 +12,7 @@ from posviz.cli.exits import ERRORS, OF_SEVERITY, sentences
 from posviz.cli.options import File, LayerType, TargetLength, runtime_id
 from posviz.cli.sources import model_of
 from posviz.configs import RUNTIMES
+from posviz.configs.completed import completed_link
 
 
 def export(
@@ -50,7 +51,9 @@ def export(
         model = model_of(file)
     with sentences(unreadable=ERRORS):
         if link is not None:
-            spec = parse(_completed(link, model, layer_type, target_length))
+            spec = parse(
+                completed_link(link, model, layer_type=layer_type, target_length=target_length)
+            )
             model = model.with_spec(spec, layer_type)
         settings = configs.export(model, to, target_length=target_length)
         # The settings raise the window, so what the model itself reaches is seen before that.
@@ -63,38 +66,3 @@ def export(
         if each.severity in ("warn", "error"):
             typer.echo(f"posviz: {each.severity} {each.code}: {each.message}", err=True)
     raise typer.Exit(OF_SEVERITY[report.severity])
-
-
-_FROM_THE_MODEL = (
-    "base",
-    "head_dim",
-    "partial_rotary_factor",
-    "layout",
-    "original_max_position_embeddings",
-)
-
-
-def _completed(
-    link: str, model: configs.Model, layer_type: str | None, target_length: int | None
-) -> str:
-    """The link with the numbers of the model that it does not give itself.
-
-    With a target and no factor, the factor is the smallest one that covers the target.
-    """
-    own = model.spec(layer_type)
-    encoding_id, _, query = link.strip().partition("?")
-    asked = parse(encoding_id)
-    given = {part.partition("=")[0] for part in query.split("&") if part}
-    known = {declaration.name: declaration for declaration in asked.declarations()}
-    values: dict[str, Any] = {name: getattr(own, name, None) for name in _FROM_THE_MODEL}
-    if values["original_max_position_embeddings"] is None:
-        values["original_max_position_embeddings"] = model.trained_window
-    original = values["original_max_position_embeddings"]
-    if target_length is not None and original is not None:
-        values["scaling_factor"] = max(1.0, target_length / original)
-    more = [
-        f"{name}={known[name].format(value)}"
-        for name, value in values.items()
-        if name in known and name not in given and value is not None
-    ]
-    return f"{encoding_id}?{'&'.join([*filter(None, [query]), *more])}"

@@ -1,0 +1,121 @@
+"""Results that ship with the package, measured once; light.
+
+``stored/<set>.json`` holds one set: the curves and grids of several methods on one model and one
+text. ``python -m posviz.lab.extension`` makes them again; numbers have six significant digits.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from posviz.lab.extension.records import LossCurve, Numbers, PasskeyGrid
+
+FOLDER = Path(__file__).parent / "stored"
+COMMAND = "python -m posviz.lab.extension"
+"""Makes the stored results again; ``--help`` lists what can be chosen."""
+DEFAULT = "smollm2_12288"
+_DIGITS = 6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stored:
+    """Results of several methods on one model and one text.
+
+    ``about`` says what was measured and how to measure it again (model, text, command), and under
+    ``differences`` how each method's loss differs from the first one's on the same tokens: within
+    the trained window and beyond it, [mean, standard error, tokens].
+    """
+
+    name: str
+    about: Mapping[str, Any]
+    curves: tuple[LossCurve, ...] = ()
+    grids: tuple[PasskeyGrid, ...] = ()
+
+
+def path_of(name: str) -> Path:
+    return FOLDER / f"{name}.json"
+
+
+def names(folder: Path = FOLDER) -> tuple[str, ...]:
+    """The sets that are there."""
+    return tuple(sorted(path.stem for path in folder.glob("*.json")))
+
+
+@functools.cache
+def stored(name: str = DEFAULT) -> Stored | None:
+    """A set that ships, or None where there is none of this name."""
+    path = path_of(name)
+    return read(path) if path.is_file() else None
+
+
+def read(path: Path) -> Stored:
+    """The set in a file."""
+    found = json.loads(path.read_text(encoding="utf-8"))
+    return Stored(
+        name=path.stem,
+        about=found["about"],
+        curves=tuple(curve_from(one) for one in found["curves"]),
+        grids=tuple(grid_from(one) for one in found["grids"]),
+    )
+
+
+def write(
+    path: Path,
+    about: Mapping[str, Any],
+    curves: Sequence[LossCurve],
+    grids: Sequence[PasskeyGrid],
+) -> None:
+    """Write a set at once or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = {
+        "about": plain(dict(about)),
+        "curves": [plain(asdict(one)) for one in curves],
+        "grids": [plain(asdict(one)) for one in grids],
+    }
+    beside = path.with_suffix(".new")
+    beside.write_text(json.dumps(content, ensure_ascii=False, indent=0) + "\n", encoding="utf-8")
+    os.replace(beside, path)
+
+
+_EXACT = ("rope_parameters", "facts")
+
+
+def plain(value: Any, is_exact: bool = False) -> Any:
+    """What JSON can hold: rows as lists, numbers rounded, NaN as null; settings as they are."""
+    if isinstance(value, Mapping):
+        return {name: plain(one, is_exact or name in _EXACT) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(one, is_exact) for one in value]
+    if not isinstance(value, float):
+        return value
+    if not math.isfinite(value):
+        return None
+    return value if is_exact else float(f"{value:.{_DIGITS}g}")
+
+
+def _row(values: Sequence[Any] | None) -> Numbers:
+    return tuple(math.nan if value is None else value for value in values or ())
+
+
+def curve_from(kept: Mapping[str, Any]) -> LossCurve:
+    """A curve from its JSON."""
+    rows = {name: _row(kept[name]) for name in ("positions", "mean", "low", "high")}
+    spans = {
+        name: None if kept[name] is None else _row(kept[name]) for name in ("within", "beyond")
+    }
+    whole = {"counts": tuple(kept["counts"]), "notes": tuple(kept["notes"])}
+    return LossCurve(**{**kept, **rows, **spans, **whole})
+
+
+def grid_from(kept: Mapping[str, Any]) -> PasskeyGrid:
+    """A grid from its JSON."""
+    tables = {name: tuple(_row(row) for row in kept[name]) for name in ("right", "loss")}
+    rows = {name: tuple(kept[name]) for name in ("lengths", "depths", "chance", "notes")}
+    return PasskeyGrid(**{**kept, **tables, **rows})
