@@ -12,14 +12,16 @@ _STYLES = {"error": "bold red", "warn": "bold yellow", "info": "cyan", "ok": "gr
 
 
 _NARROWEST = 20
-_WHOLE = ("layer type", "name", "code", "id")
+_WHOLE = ("layer type", "name", "code", "id", "length")
 """Columns whose cells are names, which nobody can read cut in two."""
 
 
-def console() -> Console:
+def console(*, stderr: bool = False) -> Console:
     """A console as wide as the terminal; where that says nothing usable, 80 columns."""
-    found = Console(highlight=False)
-    return found if found.width >= _NARROWEST else Console(highlight=False, width=80)
+    found = Console(highlight=False, stderr=stderr)
+    if found.width >= _NARROWEST:
+        return found
+    return Console(highlight=False, stderr=stderr, width=80)
 
 
 def severity(name: str) -> Text:

@@ -9,11 +9,14 @@ from typing import NoReturn
 import typer
 
 from posviz.configs import ConfigError, ExportError
+from posviz.lab.errors import LabError
 from posviz.parameters import ParameterError
 
 FINE, WARNINGS, ERRORS, NOT_READABLE, USAGE, NOT_WRITTEN = 0, 1, 2, 3, 64, 74
 """What ``posviz check`` ends with; 64 (EX_USAGE) is a wrong option, so that 2 means one thing, and
 74 (EX_IOERR) an output that cannot be written."""
+INTERRUPTED = 130
+"""What a shell sees of a program that Ctrl-C has ended: 128 + SIGINT."""
 OF_SEVERITY = {"ok": FINE, "info": FINE, "warn": WARNINGS, "error": ERRORS}
 
 
@@ -30,5 +33,5 @@ def sentences(unreadable: int = NOT_READABLE) -> Iterator[None]:
         yield
     except ConfigError as error:
         stop(str(error), unreadable)
-    except (ExportError, ParameterError) as error:
+    except (ExportError, LabError, ParameterError) as error:
         stop(str(error), ERRORS)

@@ -17,6 +17,7 @@ from posviz.cli.export import export
 from posviz.cli.plot import plot
 from posviz.cli.serve import serve
 from posviz.cli.solve import app as solve
+from posviz.cli.sweep import sweep
 from posviz.cli.table import table
 
 app = typer.Typer(
@@ -64,6 +65,11 @@ _EXAMPLES: dict[Callable[..., Any], str] = {
     posviz list
     posviz list presets
     posviz list codes --json
+    """,
+    sweep: """
+    posviz sweep rope 'yarn?scaling_factor=4' alibi --length 4096 --length 32768
+    posviz sweep rope 'yarn?scaling_factor=2' --length 12288 --model smollm2 -o losses.csv
+    posviz sweep --file sweep.json --scheduler tcp://HOST:8786
     """,
     serve: """
     posviz serve
