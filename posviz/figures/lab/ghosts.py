@@ -1,0 +1,25 @@
+"""What figures of trainings share: faint lines of earlier results, the level of the best."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from posviz.figures.spec import level
+
+_OPACITY = 0.4
+_WIDTH = 1.5
+_GROUND = {"light": "rgba(255,255,255,0.8)", "dark": "rgba(14,17,23,0.8)"}
+"""Behind a label that bars may reach."""
+
+
+def ghost(trace: dict[str, Any]) -> dict[str, Any]:
+    """The line as a ghost."""
+    return {**trace, "opacity": _OPACITY, "line": {**trace["line"], "width": _WIDTH}}
+
+
+def floor_level(
+    value: float, text: str, *, is_below: bool
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The level of the best model; of a loss its label stands below, away from the curves."""
+    shape, label = level(value, text, across="y", log=False)
+    return shape, {**label, "yanchor": "top" if is_below else "bottom", "bgcolor": _GROUND}

@@ -1,0 +1,121 @@
+"""What the three figures of a kernel comparison share: lines by length, refusals, guides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from posviz.figures import theme
+from posviz.figures.spec import FigureSpec, Series, axis, curve, layout, log_axis
+from posviz.measures.split_angle import Floats
+
+Lines = Sequence[Series[tuple[Floats, Floats]]]
+"""One for each kernel: lengths, ascending, and values; NaN where there is none."""
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A point that was not run: whose, at which length, and why."""
+
+    label: str
+    slot: int | None
+    length: int
+    reason: str
+
+
+def kernel_figure(
+    lines: Lines,
+    refused: Sequence[Refused],
+    *,
+    title: str,
+    hover: str,
+    guides: Sequence[tuple[str, int]] = (),
+    more: Sequence[dict[str, Any]] = (),
+) -> FigureSpec:
+    """Lines with markers over length on two log axes; a cross at the top for what was refused.
+
+    ``guides`` are names and powers of the length, drawn from the first point of the line that ends
+    highest, so that a slope can be read.
+    """
+    traces = [_line(item, hover) for item in lines]
+    values = np.concatenate([np.empty(0), *(trace["y"] for trace in [*traces, *more])])
+    shown = values[np.isfinite(values) & (values > 0)]
+    low, high = (shown.min() / 1.6, shown.max() * 2.5) if shown.size else (0.1, 1.0)
+    lengths = [float(x) for trace in traces for x in trace["x"]]
+    lengths += [float(one.length) for one in refused]
+    ends = (min(lengths) / 1.15, max(lengths) * 1.15) if lengths else (100.0, 1000.0)
+    crosses = [_cross(one, float(high) / 1.35) for one in refused]
+    spec = [*_guides(traces, guides, ends), *more, *traces, *crosses]
+    return FigureSpec(
+        spec,
+        layout(
+            _length_axis(lengths, ends),
+            log_axis(title, float(low), float(high), exponentformat="power"),
+            showlegend=True,
+            legend={"orientation": "h", "x": 0, "y": -0.2, "yanchor": "top"},
+        ),
+    )
+
+
+def _length_axis(lengths: Sequence[float], ends: tuple[float, float]) -> dict[str, Any]:
+    """Labelled at the lengths themselves, every second one where there are many."""
+    every = sorted(set(lengths))
+    shown = every[:: 1 + len(every) // 9]
+    return axis(
+        "length (tokens)",
+        type="log",
+        range=[float(np.log10(end)) for end in ends],
+        tickvals=shown,
+        ticktext=[f"{one:,.0f}" for one in shown],
+    )
+
+
+def _line(item: Series[tuple[Floats, Floats]], hover: str) -> dict[str, Any]:
+    lengths, values = item.measure
+    positive = np.where(np.asarray(values, dtype=float) > 0, values, np.nan)
+    return curve(
+        item.label,
+        item.slot,
+        np.asarray(lengths).astype(np.int32),
+        positive,
+        hover=f"%{{x:,}} tokens<br>{hover}",
+        mode="lines+markers",
+        marker={"size": 6, "color": theme.line(item.slot)["color"]},
+    )
+
+
+def _cross(one: Refused, height: float) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": f"{one.label}: not run",
+        "showlegend": False,
+        "x": np.asarray([one.length], dtype=np.int32),
+        "y": np.asarray([height]),
+        "marker": {"symbol": "x", "size": 9, "color": theme.line(one.slot)["color"]},
+        "text": [one.reason],
+        "hovertemplate": "%{text}<extra>%{fullData.name}</extra>",
+    }
+
+
+def _guides(
+    traces: list[dict[str, Any]], guides: Sequence[tuple[str, int]], ends: tuple[float, float]
+) -> list[dict[str, Any]]:
+    points = [
+        (float(y), float(x))
+        for trace in traces
+        for x, y in zip(trace["x"][-1:], trace["y"][-1:], strict=True)
+        if np.isfinite(y)
+    ]
+    if not points:
+        return []
+    top, at = max(points)
+    lengths = np.asarray([ends[0], at])
+    found = []
+    for name, power in guides:
+        trace = curve(name, None, lengths, top * (lengths / at) ** power, hover=name)
+        found.append({**trace, "line": {**theme.line(None), "dash": "dot", "width": 1}})
+    return found

@@ -1,0 +1,58 @@
+"""Result of a trained model against position in its longest test."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from posviz.figures.lab.ghosts import floor_level, ghost
+from posviz.figures.spec import FigureSpec, Series, axis, curve, figure, layout, level
+
+Points = tuple[Sequence[float], Sequence[float]]
+"""Middles of windows of positions, and the mean result in each."""
+_UNITS = {"loss": "nats per token", "accuracy": "share of answers"}
+
+
+@figure(
+    title="Where it breaks: position in the longest test",
+    formula=r"\text{result}(t) = \text{mean over the tokens around}\ t",
+    help="Within sequences of the longest test: the mean result in 64 windows of positions. Left "
+    "of the dotted line all is as in training; it breaks where its curve leaves that level.",
+    limits="A window holds few tokens of each sequence, so that the curve is rough. Gaps are "
+    "windows in which no answer counts.",
+)
+def position_curves(
+    series: Sequence[Series[Points]],
+    *,
+    trained: int,
+    longest: int,
+    metric: Literal["loss", "accuracy"],
+    best: float,
+    chance: float,
+    ghosts: Sequence[Series[Points]] = (),
+) -> FigureSpec:
+    """Loss or accuracy per window of positions; arguments as of ``length_curves``."""
+    traces: list[dict[str, Any]] = [ghost(_line(item, metric)) for item in ghosts]
+    traces += [_line(item, metric) for item in series]
+    results = np.concatenate([trace["y"] for trace in traces] or [np.zeros(0)])
+    highest = float(np.nanmax(results, initial=max(best, chance)))
+    return FigureSpec(
+        traces,
+        layout(
+            axis("position (tokens)", range=[0, longest]),
+            axis(f"{metric} ({_UNITS[metric]})", range=[0, 1.08 * highest]),
+            levels=[
+                level(trained, f"L = {trained}", across="x", log=False),
+                floor_level(best, "best possible", is_below=metric == "loss" and best > 0),
+                level(chance, "guessing", across="y", log=False),
+            ],
+        ),
+    )
+
+
+def _line(item: Series[Points], metric: str) -> dict[str, Any]:
+    positions, results = item.measure
+    hover = "around position %{x:.0f}<br>" + metric + " %{y:.3f}"
+    return curve(item.label, item.slot, positions, results, hover=hover)

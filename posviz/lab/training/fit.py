@@ -1,0 +1,119 @@
+"""Training: Adam, a report at least each second, an end after so many seconds."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+
+import numpy as np
+import torch
+
+from posviz.lab.training.batches import IGNORED, training_batch
+from posviz.lab.training.model import Model, losses
+from posviz.lab.training.plan import Plan
+
+POINTS = 50
+"""Points of the curve of the training loss."""
+_WARM_UP = 0.05
+_LEAST_RATE = 0.1
+_REPORT_EACH = 0.5
+
+Told = Callable[[list[int], list[float]], None]
+
+
+def fit(model: Model, plan: Plan, told: Told) -> tuple[list[int], list[float], str]:
+    """Train a model in place.
+
+    ``told`` gets the curve so far, at least each second; what it raises ends the training.
+
+    Returns
+    -------
+    Steps, the mean loss up to each since the one before, and a sentence where the time ran out.
+    """
+    rng = np.random.default_rng([plan.seed, 1])
+    adam = _adam(model, plan)
+    steps, curve, since = [0], [_first_loss(model, plan)], _Mean()
+    started = last = time.monotonic()
+    stride = max(1, plan.steps // POINTS)
+    model.train()
+    for step in range(1, plan.steps + 1):
+        _set_rate(adam, plan, step)
+        since.add(_step(model, adam, plan, rng, step))
+        if step % stride == 0 or step == plan.steps:
+            steps.append(step)
+            curve.append(since.taken())
+        now = time.monotonic()
+        if now - last > _REPORT_EACH:
+            told(steps, curve)
+            last = now
+        if now - started > plan.most_seconds and step < plan.steps:
+            return steps, curve, _cut(plan, step)
+    return steps, curve, ""
+
+
+def _cut(plan: Plan, step: int) -> str:
+    return (
+        f"The training was cut after {plan.most_seconds:g} s, at step {step} of {plan.steps}: "
+        "its curves are those of a model that is not done."
+    )
+
+
+class _Mean:
+    """The mean of losses since it was last taken, without waiting for each."""
+
+    def __init__(self) -> None:
+        self._sum, self._count = 0.0, 0
+
+    def add(self, value: float) -> None:
+        self._sum, self._count = self._sum + value, self._count + 1
+
+    def taken(self) -> float:
+        mean = self._sum / max(1, self._count)
+        self._sum, self._count = 0.0, 0
+        return mean
+
+
+def _step(
+    model: Model, adam: torch.optim.Adam, plan: Plan, rng: np.random.Generator, step: int
+) -> float:
+    model.encoded.renew(plan.seed * plan.steps + step)
+    adam.zero_grad(set_to_none=True)
+    loss = _loss(model, plan, rng)
+    loss.backward()  # type: ignore[no-untyped-call]
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    adam.step()
+    return float(loss.detach())
+
+
+def _loss(model: Model, plan: Plan, rng: np.random.Generator) -> torch.Tensor:
+    made = training_batch(plan.task, rng, plan.sequences, plan.length)
+    targets = torch.from_numpy(made.targets)
+    each = losses(model(torch.from_numpy(made.tokens)), targets, IGNORED)
+    return each.sum() / (targets != IGNORED).sum()
+
+
+def _first_loss(model: Model, plan: Plan) -> float:
+    with torch.no_grad():
+        return float(_loss(model, plan, np.random.default_rng([plan.seed, 2])))
+
+
+def _adam(model: Model, plan: Plan) -> torch.optim.Adam:
+    """Numbers that are added to logits get their own step size."""
+    learned = list(model.encoded.learned.parameters())
+    ids = {id(one) for one in learned}
+    others = [one for one in model.parameters() if id(one) not in ids]
+    times = plan.bias_rate if learned and model.encoded.adds_to_logits else 1.0
+    groups = [{"params": others, "times": 1.0}]
+    groups += [{"params": learned, "times": times}] if learned else []
+    return torch.optim.Adam(groups, lr=plan.learning_rate, betas=(0.9, 0.98), fused=True)
+
+
+def _set_rate(adam: torch.optim.Adam, plan: Plan, step: int) -> None:
+    """Up in the first twentieth of the steps, then down by a cosine to a tenth."""
+    warm = max(1, round(_WARM_UP * plan.steps))
+    done = max(0.0, (step - warm) / max(1, plan.steps - warm))
+    falling = _LEAST_RATE + (1 - _LEAST_RATE) * (1 + math.cos(math.pi * done)) / 2
+    share = min(1.0, step / warm) * falling
+    for group in adam.param_groups:
+        group["lr"] = plan.learning_rate * group["times"] * share

@@ -1,0 +1,180 @@
+"""How a tiny model is trained and tested: declared parameters, as an encoding has them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+from annotated_types import Ge, Gt, Le
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+
+from posviz.lab.training.tasks import TASKS, Task, TaskId
+from posviz.parameters import Declaration, Parameter, ParameterError, declarations, parameter_error
+
+MOST_SECONDS = 40.0
+"""Longest training of one encoding that a page starts."""
+TESTED_AT = (0.5, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0)
+"""Test lengths, in lengths of training."""
+
+
+class Plan(BaseModel):
+    """One training: the task, the model, the steps, and how far it is tested."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+    title: ClassVar[str] = "Training"
+
+    task: Annotated[TaskId, Parameter(help="What the model is trained on.")] = "markov"
+    layers: Annotated[
+        int, Ge(1), Le(3), Parameter(help="Layers of the model.", slider=(1, 3), step=1)
+    ] = 2
+    width: Annotated[
+        int,
+        Ge(8),
+        Le(64),
+        Parameter(
+            help="Size of the vector that stands for a token.",
+            symbol="d",
+            unit="dimensions",
+            slider=(16, 64),
+            step=8,
+        ),
+    ] = 64
+    heads: Annotated[
+        int,
+        Ge(1),
+        Le(8),
+        Parameter(help="Attention heads of each layer.", symbol="H", slider=(1, 8), step=1),
+    ] = 4
+    length: Annotated[
+        int,
+        Ge(16),
+        Le(128),
+        Parameter(
+            help="Length of the sequences in training.",
+            symbol="L",
+            unit="tokens",
+            slider=(16, 128),
+            step=8,
+        ),
+    ] = 64
+    steps: Annotated[
+        int,
+        Ge(1),
+        Le(5000),
+        Parameter(
+            help="Steps of Adam; the table of tasks says how many each needs.",
+            unit="steps",
+            slider=(50, 2000),
+            step=50,
+        ),
+    ] = 400
+    sequences: Annotated[
+        int,
+        Ge(1),
+        Le(128),
+        Parameter(help="Sequences in each step.", slider=(8, 64), step=8),
+    ] = 32
+    learning_rate: Annotated[
+        float,
+        Gt(0),
+        Le(0.1),
+        Parameter(
+            help="Largest step size of Adam; it rises over the first steps and falls to a tenth.",
+            slider=(1e-4, 1e-2),
+            scale="log",
+        ),
+    ] = 3e-3
+    bias_rate: Annotated[
+        float,
+        Gt(0),
+        Le(100),
+        Parameter(
+            help="Step size of the learned numbers that are added to logits, in multiples of the "
+            "others' (T5, KERPLE, FIRE): in so short a training they hardly move at 1.",
+            slider=(1, 30),
+            scale="log",
+        ),
+    ] = 10.0
+    seed: Annotated[
+        int,
+        Ge(0),
+        Le((1 << 32) - 1),
+        Parameter(
+            help="Seed of the model's start and of the training's sequences.",
+            slider=(0, 20),
+            step=1,
+        ),
+    ] = 0
+    test_up_to: Annotated[
+        int,
+        Ge(1),
+        Le(16),
+        Parameter(
+            help="Longest test, in lengths of training.", unit="lengths", slider=(2, 8), step=1
+        ),
+    ] = 8
+    test_sequences: Annotated[
+        int,
+        Ge(1),
+        Le(256),
+        Parameter(help="Sequences of each test.", slider=(8, 64), step=8),
+    ] = 32
+    most_seconds: Annotated[
+        float,
+        Gt(0),
+        Le(36000),
+        Parameter(
+            help="A training that takes longer ends here, and says so; a page allows 40.",
+            unit="s",
+            slider=(5, MOST_SECONDS),
+            step=5,
+        ),
+    ] = MOST_SECONDS
+
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise parameter_error(type(self), self.title, error) from None
+
+    @model_validator(mode="after")
+    def _check_heads(self) -> Plan:
+        if self.width % (2 * self.heads):
+            raise ParameterError(
+                f"{self.title}: width must be a multiple of twice the heads, so that each head has "
+                f"an even size; got width {self.width} and heads {self.heads}."
+            )
+        return self
+
+    @property
+    def head_dim(self) -> int:
+        return self.width // self.heads
+
+    @property
+    def longest(self) -> int:
+        """The longest test: tokens."""
+        return self.length * self.test_up_to
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """The test lengths: tokens, ascending."""
+        return tuple(
+            int(self.length * times) for times in TESTED_AT if times <= max(1, self.test_up_to)
+        )
+
+    @property
+    def about(self) -> Task:
+        return TASKS[self.task]
+
+    def with_values(self, **values: Any) -> Plan:
+        """The same plan with some values changed, checked like any other."""
+        return Plan(**{**self.model_dump(), **values})
+
+    @classmethod
+    def for_task(cls, task: str, **values: Any) -> Plan:
+        """The plan with the steps that a task needs; an unknown task raises ParameterError."""
+        steps = TASKS[task].steps if task in TASKS else 400
+        return cls(**{"task": task, "steps": steps, **values})
+
+    @classmethod
+    def declarations(cls) -> tuple[Declaration, ...]:
+        return declarations(cls)

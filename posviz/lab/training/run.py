@@ -1,0 +1,183 @@
+"""What a worker process is asked: to train one encoding or several, or to extend one."""
+
+from __future__ import annotations
+
+import math
+import platform
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from posviz.catalog import link as link_of
+from posviz.catalog import parse
+from posviz.encodings.base import Encoding
+from posviz.lab.errors import LabError
+from posviz.lab.training.extend import EXTENDED_BY, METHODS, extended
+from posviz.lab.training.fit import fit
+from posviz.lab.training.measured import WINDOWS, places
+from posviz.lab.training.model import Model, fitted_to, started
+from posviz.lab.training.plan import Plan
+from posviz.lab.training.trainable import refusal
+from posviz.lab.training.trained import Extended, Trained
+from posviz.lab.workers import Progress, Report
+from posviz.parameters import ParameterError
+
+MOST_LINKS = 6
+"""Encodings that one job trains."""
+_TEST_SHARE = 0.15
+"""Share of a bar that the test takes."""
+Told = Callable[[float, Trained], None]
+
+
+def train(report: Report, *, link: str, plan: Mapping[str, Any]) -> Trained:
+    """Train one encoding and test it; partial results are the :class:`Trained` so far.
+
+    Raises ParameterError for a link or a plan that cannot be used, LabError for an encoding that no
+    causal model of text can be trained with.
+    """
+    one = trained(parse(link), Plan(**plan), _reporting(report))
+    report(Progress(1.0, 1.0, f"{one.title}: done", one))
+    return one
+
+
+def train_all(report: Report, *, links: Sequence[str], plan: Mapping[str, Any]) -> list[Trained]:
+    """Train some encodings one after another; partial results are the list so far."""
+    chosen = Plan(**plan)
+    specs = [parse(link) for link in links]
+    if not 1 <= len(specs) <= MOST_LINKS:
+        raise LabError(f"Training: choose 1 to {MOST_LINKS} encodings; got {len(specs)}.")
+    for spec in specs:
+        _require(spec)
+    done: list[Trained] = []
+    for spec in specs:
+
+        def told(share: float, one: Trained) -> None:
+            note = f"{one.title}, {len(done) + 1} of {len(specs)}"
+            report(Progress(len(done) + share, len(specs), note, [*done, one]))
+
+        done.append(trained(spec, chosen, told))
+    report(Progress(len(done), len(specs), "done", list(done)))
+    return done
+
+
+def extend(
+    report: Report,
+    *,
+    plan: Mapping[str, Any],
+    factors: Sequence[float] = EXTENDED_BY,
+    methods: Sequence[str] = tuple(METHODS),
+) -> Extended:
+    """Train RoPE with two heads' width, then swap its frequencies for the test.
+
+    ``factors`` are lengths of training; ``methods`` names of :data:`METHODS`.
+    """
+
+    def told(share: float, one: Extended) -> None:
+        report(Progress(share, 1.0, "extension without fine-tuning", one))
+
+    return extended(Plan(**plan), tuple(factors), tuple(methods), told, facts=facts())
+
+
+def _reporting(report: Report) -> Told:
+    return lambda share, one: report(Progress(share, 1.0, one.title, one))
+
+
+def _require(spec: Encoding) -> None:
+    reason = refusal(spec)
+    if reason:
+        raise LabError(reason)
+
+
+def trained(spec: Encoding, plan: Plan, told: Told) -> Trained:
+    """Train and test one spec; ``told`` gets the share that is done and the result so far."""
+    _require(spec)
+    torch.set_num_threads(1)
+    used = fitted_to(spec, plan)
+    so_far = _blank(spec, used, plan)
+    told(0.0, so_far)
+    model = started(used, plan)
+    began = time.process_time()
+
+    def on_step(steps: list[int], loss: list[float]) -> None:
+        share = (1 - _TEST_SHARE) * steps[-1] / plan.steps
+        told(share, replace(so_far, steps=tuple(steps), loss=tuple(loss)))
+
+    steps, loss, cut = fit(model, plan, on_step)
+    notes = (*so_far.notes, *((cut,) if cut else ()))
+    so_far = replace(
+        so_far,
+        steps=tuple(steps),
+        loss=tuple(loss),
+        notes=notes,
+        seconds=time.process_time() - began,
+    )
+    return tested(model, plan, so_far, told)
+
+
+def tested(model: Model, plan: Plan, so_far: Trained, told: Told) -> Trained:
+    """The result with its test at all lengths and against position."""
+    scores: dict[str, list[float]] = {}
+    work = [(variant, length) for variant in plan.about.variants for length in plan.lengths]
+    told(1 - _TEST_SHARE, so_far)
+    for place, (variant, length) in enumerate(work):
+        share = 1 - _TEST_SHARE * (1 - place / len(work))
+        found = places(model, plan, length, variant, lambda: told(share, so_far))  # noqa: B023
+        scores.setdefault(variant, []).append(found.mean(_first_scored(plan, length)))
+        kept = {name: _padded(row, len(plan.lengths)) for name, row in scores.items()}
+        so_far = replace(so_far, scores=kept)
+        if length == plan.lengths[-1] and variant == next(iter(plan.about.variants)):
+            middles, means = found.windows(min(WINDOWS, length))
+            so_far = replace(so_far, positions=middles, by_position=means)
+    return replace(so_far, is_done=True)
+
+
+def _first_scored(plan: Plan, length: int) -> int:
+    """A loss is that of the last tokens, a quarter of a training's length; an accuracy of all."""
+    return max(0, length - plan.length // 4) if plan.about.metric == "loss" else 0
+
+
+def _padded(row: list[float], count: int) -> tuple[float, ...]:
+    return (*row, *(math.nan for _ in range(count - len(row))))
+
+
+def _blank(spec: Encoding, used: Encoding, plan: Plan) -> Trained:
+    return Trained(
+        link=link_of(spec),
+        fitted=link_of(used),
+        title=spec.title,
+        plan=plan.model_dump(),
+        lengths=plan.lengths,
+        metric=plan.about.metric,
+        best=plan.about.best,
+        chance=plan.about.chance,
+        notes=_notes(used, plan),
+        facts=facts(),
+    )
+
+
+def _notes(used: Encoding, plan: Plan) -> tuple[str, ...]:
+    rows = getattr(used, "rows", None)
+    if isinstance(rows, int) and rows >= plan.longest > plan.length:
+        return (
+            f"{used.title}: the table has rows up to the longest test, but those from "
+            f"{plan.length} on never met a training sequence and keep their random start.",
+        )
+    return ()
+
+
+def facts() -> dict[str, Any]:
+    """Versions that numbers depend on."""
+    return {
+        "torch": str(torch.__version__),
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "threads": torch.get_num_threads(),
+    }
+
+
+__all__ = ["ParameterError", "extend", "facts", "tested", "train", "train_all", "trained"]

@@ -1,0 +1,50 @@
+"""What to see on the page, what it does not show, and what is often said."""
+
+from __future__ import annotations
+
+SEE = """
+- **Order-2 source.** The floor is known: no model can fall below it, and one that fails far out
+  fails because of its positions alone. Sinusoidal and learned positions break right after L: the
+  vectors that stand there never met training. RoPE holds to about 1.5 L. ALiBi, KERPLE and T5 stay
+  near the floor to 8 L, FIRE and xPos bend late. NoPE is poor everywhere: two layers hardly find
+  "two tokens back" without positions.
+- **Where the break is.** The curve against length says that a model fails; the curve against
+  position in the longest test says where: early tokens are as in training.
+- **Extension without fine-tuning.** The trained RoPE model stays as it is, only its frequencies are
+  others. On the source YaRN and by parts lead and PI is worse than nothing; on retrieval YaRN
+  leads, and the temperature alone helps much.
+- **Flip-flop memory.** All but NoPE learn it as trained. At 4 L RoPE and sinusoids forget; ALiBi
+  does not, as long as writes come as often as in training. Where writes get rare ALiBi fails: its
+  bias has taught it to look near.
+- **Faint lines** are stored trainings beside yours. Another seed moves digits; the order should
+  stay. For the best-known encodings three seeds are stored: 0, 1 and 2.
+"""
+
+LIMITS = """
+- Models of at most three layers and 64 dimensions, trained for seconds. Rankings that are published
+  for large models come out here on tasks that were chosen for it; the digits mean nothing
+  elsewhere.
+- A task whose answers are near (order-2 source) cannot show that a method *uses* a long context. A
+  flat curve says that distance does no harm, not that it helps.
+- One training per line: the spread between seeds is not drawn. Try two or three.
+- Encodings are fitted to the tiny model: windows, tables and distances in proportion to L, sizes
+  those of the model. The link of what was really trained stands in the results.
+- A training ends after 40 s. On a busy machine it may end early, and says so.
+"""
+
+READ = """
+- *"RoPE extrapolates, since only differences of positions count."* They do; but differences beyond
+  L turn the slow pairs by angles that were never trained.
+- *"NoPE generalises best in length"* (Kazemnejad et al., 2023: mean reciprocal rank 0.69, against
+  0.55 for T5 and 0.33 for RoPE). That was ten tasks of reasoning, 12 layers and 107 million
+  parameters. Two layers of width 64 are no evidence for or against it.
+- *"ALiBi extrapolates"* (Press et al., 2022). Its loss stays flat, since far tokens are out of its
+  sight; the sparse flip-flop test shows the price.
+- *"PI needs fine-tuning."* Here is why: every frequency is divided, the fast ones too.
+"""
+
+SOURCES = (
+    "Press et al. 2022, arXiv:2108.12409, figure 1 (length curve) · Liu et al. 2023, "
+    "arXiv:2306.00946 (flip-flop memory) · Kazemnejad et al. 2023, arXiv:2305.19466 · Peng et al. "
+    "2023, arXiv:2309.00071 (YaRN) · Su, kexue.fm 9675 and 9708 (extension without fine-tuning)"
+)

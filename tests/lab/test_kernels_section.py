@@ -1,0 +1,86 @@
+"""The section on kernels without a browser: controls, address, stored results, the job."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from posviz.lab.kernels import KernelPlan
+from posviz.ui.real_attention import kernels
+
+
+def script() -> None:
+    from posviz.ui.real_attention import kernels
+
+    kernels.show()
+
+
+def opened(**address: str) -> AppTest:
+    app = AppTest.from_function(script, default_timeout=60)
+    for name, value in address.items():
+        app.query_params[name] = value
+    app.run()
+    assert not app.exception
+    return app
+
+
+def address_of(app: AppTest) -> dict[str, str]:
+    found = app.query_params.items()
+    return {name: one if isinstance(one, str) else one[0] for name, one in found}
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Jobs that were asked for; none is run."""
+    found: list[Any] = []
+    monkeypatch.setattr(kernels, "run_job", lambda key, job: found.append((key, job)))
+    return found
+
+
+def test_the_first_view_shows_stored_results_and_says_so() -> None:
+    app = opened()
+    assert app.info[0].value.startswith("Stored, not measured now")
+    assert "python -m posviz.lab.kernels" in app.info[0].value
+    assert next(iter(app.dataframe[0].value["kernel"])) == "Naive, whole matrix"
+    assert "yes" in set(app.dataframe[0].value["within"])
+    assert address_of(app) == {}
+
+
+def test_an_address_restores_the_choice_and_run_starts_it(started: list[Any]) -> None:
+    app = opened(link="alibi?heads=4", dtype="bfloat16", longest="512", kernels="sdpa,naive")
+    app.button(key="kernels-run").click().run()
+    assert not app.exception
+    ((key, job),) = started
+    assert (key, job.task) == ("kernels", "posviz.lab.kernels.run:measure")
+    assert KernelPlan(**job.arguments) == KernelPlan(
+        link="alibi?heads=4", dtype="bfloat16", longest=512, kernels="naive,sdpa"
+    )
+    assert address_of(app)["link"] == "alibi?heads=4"
+
+
+def test_a_control_writes_the_address() -> None:
+    app = opened()
+    app.number_input(key="kernels-heads").set_value(2).run()
+    assert address_of(app) == {"heads": "2"}
+    app.selectbox(key="kernels-link").set_value("t5").run()
+    assert address_of(app) == {"heads": "2", "link": "t5"}
+    app.number_input(key="kernels-heads").set_value(None).run()
+    assert address_of(app) == {"link": "t5"}
+
+
+def test_what_cannot_be_used_is_said_and_not_run() -> None:
+    app = opened(link="nothing", batch="many")
+    assert "batch must be a whole number" in app.warning[0].value
+    assert "There is no encoding 'nothing'" in app.error[0].value
+    assert "kernels-run" not in {button.key for button in app.button}
+
+
+def test_lengths_of_ones_own_replace_the_doubled_ones() -> None:
+    app = opened()
+    app.text_input(key="kernels-lengths").set_value("100,50").run()
+    assert address_of(app) == {"lengths": "100,50"}
+    assert any("at 50, 100 tokens" in one.value for one in app.caption)
+    app.text_input(key="kernels-lengths").set_value("1,x").run()
+    assert "lengths must be a list of numbers" in app.error[0].value
