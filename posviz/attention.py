@@ -12,6 +12,7 @@ from array_api_compat import array_namespace
 
 from posviz.parameters import ParameterError
 from posviz.results import (
+    EVERY,
     Array,
     AttentionBias,
     AttentionMask,
@@ -20,6 +21,7 @@ from posviz.results import (
     RelativeRotation,
     Result,
     Rotation,
+    Rows,
     split_pairs,
 )
 
@@ -33,6 +35,7 @@ def logits(
     *,
     is_causal: bool = False,
     scale: float | None = None,
+    rows: Rows = EVERY,
 ) -> Array:
     """What the softmax gets, by the kind of the result, with c the scale.
 
@@ -51,6 +54,7 @@ def logits(
         causal only.
     scale : c; by default 1/√head_dim, or 1 where a bias says that q·k is not divided. A head with
         dimensions outside the spec (MLA) has its own. Terms have theirs inside.
+    rows : which queries to give, of those that stand at all positions; every one by default.
 
     Returns
     -------
@@ -61,10 +65,10 @@ def logits(
     ParameterError : queries or keys of other axes; a scale for terms; a table of vectors, which are
         added before the projections; a result that says nothing about logits.
     """
-    scores = _unmasked(result, queries, keys, scale)
+    scores = _unmasked(result, queries, keys, scale, rows)
     if not (is_causal or getattr(result, "is_causal_only", False)):
         return scores
-    later = result.positions[None, :] > result.positions[:, None]
+    later = result.positions[None, :] > result.positions[rows][:, None]
     xp = array_namespace(scores)
     return xp.where(later, xp.full_like(scores, -math.inf), scores)
 
@@ -76,9 +80,10 @@ def weights(
     *,
     is_causal: bool = False,
     scale: float | None = None,
+    rows: Rows = EVERY,
 ) -> Array:
     """Softmax of :func:`logits` over the keys: (..., queries, keys), each row summing to 1."""
-    scores = logits(result, queries, keys, is_causal=is_causal, scale=scale)
+    scores = logits(result, queries, keys, is_causal=is_causal, scale=scale, rows=rows)
     xp = array_namespace(scores)
     raised = xp.exp(scores - xp.max(scores, axis=-1, keepdims=True))
     return raised / xp.sum(raised, axis=-1, keepdims=True)
@@ -92,6 +97,7 @@ def output(
     *,
     is_causal: bool = False,
     scale: float | None = None,
+    rows: Rows = EVERY,
 ) -> Array:
     """What attention gives out, before its last projection: (..., queries, head_dim).
 
@@ -108,18 +114,19 @@ def output(
             f"attention: values must have the axes (…, {count} positions, head dimensions); "
             f"got {tuple(values.shape)}."
         )
-    return result.mix(weights(result, queries, keys, is_causal=is_causal, scale=scale), values)
+    shares = weights(result, queries, keys, is_causal=is_causal, scale=scale, rows=rows)
+    return result.mix(shares, values, rows)
 
 
 def _unmasked(
-    result: Result, queries: Array | None, keys: Array | None, scale: float | None
+    result: Result, queries: Array | None, keys: Array | None, scale: float | None, rows: Rows
 ) -> Array:
     if isinstance(result, AttentionTerms):
         if scale is not None:
             raise ParameterError(
                 f"attention: scale must be left out for terms, which have theirs; got {scale}."
             )
-        return result.logits
+        return result.logits[..., rows, :]
     if isinstance(result, PositionTable):
         raise ParameterError(
             f"attention: the vectors of a position table are {result.operation} before the "
@@ -133,27 +140,39 @@ def _unmasked(
     if queries is None or keys is None:
         raise ParameterError("attention: queries and keys must be given for this result.")
     if isinstance(result, Rotation | RelativeRotation):
-        return _rotary(result, queries, keys, scale)
-    return _biased(result, queries, keys, scale)
+        return _rotary(result, queries, keys, scale, rows)
+    return _biased(result, queries, keys, scale, rows)
 
 
-def _rotary(result: RotaryResult, queries: Array, keys: Array, scale: float | None) -> Array:
+def _rotary(
+    result: RotaryResult, queries: Array, keys: Array, scale: float | None, rows: Rows
+) -> Array:
     for name, vectors in (("queries", queries), ("keys", keys)):
         _check_axes(name, vectors, (result.positions.shape[0], result.head_dim))
     xp = array_namespace(queries, keys)
     if isinstance(result, Rotation):
-        products = xp.matmul(
-            result.rotate_queries(queries), xp.matrix_transpose(result.rotate_keys(keys))
-        )
+        turned = result.rotate_queries(queries)[..., rows, :]
+        products = xp.matmul(turned, xp.matrix_transpose(result.rotate_keys(keys)))
     else:
-        products = _remapped_products(result, queries, keys, xp)
-    factor = (1 / math.sqrt(result.head_dim) if scale is None else scale) * result.softmax_factor
-    scores = products * factor
-    return scores if result.query_scale is None else scores * result.query_scale[:, None]
+        distance = result.relative_distance[rows, :]
+        products = remapped_products(result, queries[..., rows, :], keys, distance)
+    scores = products * content_scale(result, result.head_dim, scale)
+    return scores if result.query_scale is None else scores * result.query_scale[rows][:, None]
+
+
+def content_scale(result: Result, head_dim: int, scale: float | None = None) -> float:
+    """The factor on q·k that all queries share: c · t, see :func:`logits`."""
+    is_divided = getattr(result, "divides_logits", True)
+    usual = 1 / math.sqrt(head_dim) if is_divided else 1.0
+    return (usual if scale is None else scale) * float(getattr(result, "softmax_factor", 1.0))
 
 
 def _biased(
-    result: AttentionBias | AttentionMask, queries: Array, keys: Array, scale: float | None
+    result: AttentionBias | AttentionMask,
+    queries: Array,
+    keys: Array,
+    scale: float | None,
+    rows: Rows,
 ) -> Array:
     """c q·k + matrix; the matrix of a bias has a head axis, that of a mask has none."""
     head_dim = queries.shape[-1] if len(queries.shape) else 0
@@ -162,10 +181,8 @@ def _biased(
         if isinstance(result, AttentionBias):
             _check_heads(name, vectors, result.heads)
     xp = array_namespace(queries, keys)
-    is_divided = isinstance(result, AttentionMask) or result.divides_logits
-    usual = 1 / math.sqrt(head_dim) if is_divided else 1.0
-    products = xp.matmul(queries, xp.matrix_transpose(keys)) * (usual if scale is None else scale)
-    return products + result.matrix
+    products = xp.matmul(queries[..., rows, :], xp.matrix_transpose(keys))
+    return products * content_scale(result, head_dim, scale) + result.block(rows)
 
 
 def _check_axes(name: str, vectors: Array, expected: tuple[int, int]) -> None:
@@ -184,16 +201,20 @@ def _check_heads(name: str, vectors: Array, heads: int) -> None:
         )
 
 
-def _remapped_products(result: RelativeRotation, queries: Array, keys: Array, xp: Any) -> Array:
+def remapped_products(
+    result: RelativeRotation, queries: Array, keys: Array, distance: Array
+) -> Array:
     """q·k with pair i of the two turned by δ'·f_i against each other: (..., queries, keys).
 
-    Pair by pair, so that no array has queries × keys × pairs numbers.
+    Pair by pair, so that no array has queries × keys × pairs numbers. ``distance`` is δ' as
+    (queries, keys): that of the result, or of a block of queries.
     """
+    xp: Any = array_namespace(queries, keys)
     first_q, second_q = split_pairs(queries, result.rotary_dim, result.layout)
     first_k, second_k = split_pairs(keys, result.rotary_dim, result.layout)
     rotated = xp.zeros_like(xp.matmul(queries, xp.matrix_transpose(keys)))
     for pair in range(result.inv_freq.shape[0]):
-        angle = result.relative_distance * result.inv_freq[pair]
+        angle = distance * result.inv_freq[pair]
         q1, q2 = first_q[..., pair, None], second_q[..., pair, None]
         k1, k2 = first_k[..., None, :, pair], second_k[..., None, :, pair]
         rotated = rotated + (q1 * k1 + q2 * k2) * xp.cos(angle)

@@ -4,7 +4,16 @@ Arrays come back in the kind they were asked in: NumPy positions give read-only 
 positions give torch tensors on the same device. Nothing here knows which encoding it came from.
 """
 
-from posviz.results.arrays import Array, Result, Staircase, as_positions, device_of, frozen
+from posviz.results.arrays import (
+    EVERY,
+    Array,
+    Result,
+    Rows,
+    Staircase,
+    as_positions,
+    device_of,
+    frozen,
+)
 from posviz.results.bias import AttentionBias, MatrixBias, ToeplitzBias, distances_of
 from posviz.results.mask import AttentionMask, Schedule
 from posviz.results.rotary import (
@@ -25,6 +34,7 @@ from posviz.results.table import PositionTable
 from posviz.results.terms import AttentionTerms
 
 __all__ = [
+    "EVERY",
     "Array",
     "AttentionBias",
     "AttentionMask",
@@ -38,6 +48,7 @@ __all__ = [
     "Result",
     "RotaryResult",
     "Rotation",
+    "Rows",
     "ScaledRotation",
     "Schedule",
     "Staircase",

@@ -15,6 +15,12 @@ from posviz.parameters import ParameterError
 Array: TypeAlias = Any
 """An array of any namespace that array-api-compat knows (NumPy, torch, …)."""
 
+Rows: TypeAlias = slice | Array
+"""Which queries: a slice, or whole numbers (rows,)."""
+
+EVERY = slice(None)
+"""All queries."""
+
 
 def as_positions(values: Any) -> Array:
     """Positions as a floating array: arrays keep their kind, plain numbers become float64 NumPy.
@@ -85,9 +91,30 @@ class Result:
     layers: tuple[str, ...] = ()
     grid: tuple[int, ...] = ()
 
-    def mix(self, weights: Array, values: Array) -> Array:
-        """What attention gives out: Σ_n a_mn v_n, (..., queries, head_dim)."""
-        return array_namespace(weights, values).matmul(weights, values)
+    def mix(self, weights: Array, values: Array, rows: Rows = EVERY) -> Array:
+        """What attention gives out: Σ_n a_mn v_n, (..., queries, head_dim).
+
+        ``rows`` says which queries the weights are of.
+        """
+        mixed = array_namespace(weights, values).matmul(weights, self.carried(values))
+        return self.finished(mixed, rows)
+
+    def carried(self, values: Array) -> Array:
+        """What is averaged in place of the values: themselves, unless they are turned."""
+        return values
+
+    def finished(self, mixed: Array, rows: Rows = EVERY) -> Array:
+        """What attention gives out, from the average of :meth:`carried` of some queries."""
+        return mixed
 
 
-__all__ = ["Array", "Result", "Staircase", "as_positions", "device_of", "frozen"]
+__all__ = [
+    "EVERY",
+    "Array",
+    "Result",
+    "Rows",
+    "Staircase",
+    "as_positions",
+    "device_of",
+    "frozen",
+]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from array_api_compat import array_namespace
 
-from posviz.results.arrays import Array, Result, frozen
+from posviz.results.arrays import EVERY, Array, Result, Rows, frozen
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +29,10 @@ class AttentionBias(Result):
     @property
     def matrix(self) -> Array:
         """(heads, queries, keys), not masked."""
+        return self.block(EVERY)
+
+    def block(self, rows: Rows) -> Array:
+        """:attr:`matrix` for some queries only, without making all of it."""
         raise NotImplementedError
 
 
@@ -45,12 +49,10 @@ class ToeplitzBias(AttentionBias):
     distances: Array
     by_distance: Array
 
-    @property
-    def matrix(self) -> Array:
-        """(heads, queries, keys), not masked."""
+    def block(self, rows: Rows) -> Array:
         xp = array_namespace(self.positions)
-        pairs = self.positions[:, None] - self.positions[None, :]
-        place = xp.searchsorted(self.distances, xp.reshape(pairs, (-1,)))
+        pairs = self.positions[rows][:, None] - self.positions[None, :]
+        place = places_of(self.distances, xp.reshape(pairs, (-1,)), self.positions.shape[0])
         flat = xp.take(self.by_distance, place, axis=1)
         return frozen(xp.reshape(flat, (self.heads, *pairs.shape)))
 
@@ -70,6 +72,22 @@ class MatrixBias(AttentionBias):
     def matrix(self) -> Array:
         """(heads, queries, keys), not masked."""
         return self.values
+
+    def block(self, rows: Rows) -> Array:
+        return frozen(self.values[:, rows, :])
+
+
+def places_of(distances: Array, pairs: Array, count: int) -> Array:
+    """Where each of some distances stands among all that occur between ``count`` positions.
+
+    Only evenly spaced positions have as few as 2·count - 1 distances (and those are evenly spaced
+    too), so the place is then a division; else it is searched for.
+    """
+    xp = array_namespace(distances)
+    if count < 2 or distances.shape[0] != 2 * count - 1:
+        return xp.searchsorted(distances, pairs)
+    step = (distances[-1] - distances[0]) / (2 * count - 2)
+    return xp.astype(xp.round((pairs - distances[0]) / step), xp.int64)
 
 
 def distances_of(positions: Array) -> Array:

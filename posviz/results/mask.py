@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from array_api_compat import array_namespace
 
-from posviz.results.arrays import Array, Result, frozen
+from posviz.results.arrays import EVERY, Array, Result, Rows, frozen
+from posviz.results.bias import places_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,9 +29,13 @@ class AttentionMask(Result):
     @property
     def matrix(self) -> Array:
         """(queries, keys): 0 where a key is seen, minus infinity where it is not."""
+        return self.block(EVERY)
+
+    def block(self, rows: Rows) -> Array:
+        """:attr:`matrix` for some queries only, without making all of it."""
         xp = array_namespace(self.positions)
-        pairs = self.positions[:, None] - self.positions[None, :]
-        place = xp.searchsorted(self.distances, xp.reshape(pairs, (-1,)))
+        pairs = self.positions[rows][:, None] - self.positions[None, :]
+        place = places_of(self.distances, xp.reshape(pairs, (-1,)), self.positions.shape[0])
         seen = xp.reshape(xp.take(self.visible, place), pairs.shape)
         return frozen(xp.where(seen, xp.zeros_like(pairs), xp.full_like(pairs, -math.inf)))
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from array_api_compat import array_namespace
 
-from posviz.results.arrays import Array, Result, frozen
+from posviz.results.arrays import EVERY, Array, Result, Rows, frozen
 
 Layout = Literal["half_split", "interleaved"]
 
@@ -146,10 +146,13 @@ class ValueRotation(Rotation):
     def rotate_keys(self, vectors: Array) -> Array:
         return self.rotate(vectors) if self.rotates_scores else vectors
 
-    def mix(self, weights: Array, values: Array) -> Array:
+    def carried(self, values: Array) -> Array:
+        """R_n v_n."""
+        return self.rotate(values)
+
+    def finished(self, mixed: Array, rows: Rows = EVERY) -> Array:
         """R_m⁻¹ Σ_n a_mn R_n v_n: (..., queries, head_dim)."""
-        mixed = super().mix(weights, self.rotate(values))
-        return rotate_pairs(mixed, self.cos, -self.sin, self.rotary_dim, self.layout)
+        return rotate_pairs(mixed, self.cos[rows], -self.sin[rows], self.rotary_dim, self.layout)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from array_api_compat import array_namespace
 
-from posviz.results.arrays import Array, Result, frozen
+from posviz.results.arrays import EVERY, Array, Result, Rows, frozen
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,12 +34,13 @@ class AttentionTerms(Result):
         """(heads, queries, keys), the sum of the terms, not masked."""
         return frozen(functools.reduce(operator.add, self.terms.values()))
 
-    def mix(self, weights: Array, values: Array) -> Array:
+    def mix(self, weights: Array, values: Array, rows: Rows = EVERY) -> Array:
         """Σ_n a_mn (v_n + row_c): (..., queries, head_dim)."""
-        mixed = super().mix(weights, values)
+        mixed = super().mix(weights, values, rows)
         if self.value_rows is None or self.value_index is None:
             return mixed
         xp = array_namespace(weights)
-        flat = xp.take(self.value_rows, xp.reshape(self.value_index, (-1,)), axis=0)
-        rows = xp.reshape(flat, (*self.value_index.shape, flat.shape[-1]))
-        return mixed + xp.sum(weights[..., None] * rows, axis=-2)
+        index = self.value_index[rows]
+        flat = xp.take(self.value_rows, xp.reshape(index, (-1,)), axis=0)
+        added = xp.reshape(flat, (*index.shape, flat.shape[-1]))
+        return mixed + xp.sum(weights[..., None] * added, axis=-2)

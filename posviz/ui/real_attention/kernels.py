@@ -1,0 +1,83 @@
+"""The section on kernels: what to run, how it goes, what came out."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import streamlit as st
+
+from posviz.lab.kernels.records import STORED, KernelRun, read_runs
+from posviz.lab.workers import Job, Status
+from posviz.ui.lab import figures_in_place, progress, result_of, run_job
+from posviz.ui.literal import literal
+from posviz.ui.real_attention import kernel_controls, kernel_panels, kernel_tables
+
+KEY = "kernels"
+TASK = "posviz.lab.kernels.run:measure"
+
+
+def show() -> None:
+    """Draw the section."""
+    st.markdown(
+        "The same attention, computed by several kernels. A rotation is applied to q and k before "
+        "any of them; a bias must be added to every logit, and where a kernel takes it only as a "
+        "matrix of all pairs, memory grows with the square of the length. The encoding is the "
+        "code of the other pages, run on torch tensors."
+    )
+    plan = kernel_controls.controls()
+    if plan is not None:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            if st.button("Run", type="primary", key=f"{KEY}-run", help="Measure on this machine."):
+                run_job(KEY, Job(TASK, plan.arguments))
+            with st.popover("In Python", key=f"{KEY}-python"):
+                st.code(kernel_tables.call(plan.arguments), "python")
+            st.caption(kernel_controls.summary(plan), width="stretch")
+    progress(KEY, _so_far, _finished)
+    if result_of(KEY) is None:
+        _stored()
+
+
+def _so_far(status: Status) -> None:
+    partial = status.progress.partial if status.progress else None
+    if isinstance(partial, KernelRun) and partial.points:
+        _draw(partial)
+
+
+def _finished(result: Any) -> None:
+    _draw(result)
+
+
+@functools.cache
+def _stored_runs() -> tuple[str, tuple[KernelRun, ...]]:
+    return read_runs(STORED / "cpu.json")
+
+
+def _stored() -> None:
+    """What was measured once, so that there is something to read before the first run."""
+    command, runs = _stored_runs()
+    by_link = {run.link: run for run in runs}
+    chosen = st.segmented_control(
+        "Stored results",
+        list(by_link),
+        default=runs[0].link,
+        required=True,
+        key=f"{KEY}-stored",
+        format_func=lambda link: f"{by_link[link].title}: {link}",
+    )
+    run = by_link[chosen or runs[0].link]
+    facts = run.facts
+    st.info(
+        literal(
+            f"Stored, not measured now: {run.device}, {facts['threads']} threads, torch "
+            f"{facts['torch']}, Python {facts['python']}, seed {facts['seed']}. The command that "
+            f"makes it again: {command}"
+        )
+    )
+    _draw(run)
+
+
+def _draw(run: KernelRun) -> None:
+    """Figures, table, what was refused, what the numbers are."""
+    figures_in_place(f"{KEY}-figures", kernel_panels.panels(run))
+    kernel_tables.show(run)
