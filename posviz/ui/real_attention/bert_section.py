@@ -1,0 +1,200 @@
+"""The section on an encoder with learned positions: what breaks when its position ids change."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import streamlit as st
+
+from posviz.figures.lab.position_breaks import neighbour_shares, permuted_maps
+from posviz.lab import installed
+from posviz.lab.language_model.orders import ORDERS, WORD_ORDER
+from posviz.lab.language_model.records import Permuted
+from posviz.lab.language_model.sources import MINILM
+from posviz.lab.workers import Job
+from posviz.ui.literal import literal
+from posviz.ui.real_attention import address, csv_tables, model_choice
+from posviz.ui.real_attention.clicks import clicked
+from posviz.ui.real_attention.code import text_lines
+from posviz.ui.real_attention.drawn import Drawn, draw
+from posviz.ui.real_attention.wish import LONGEST_IN_ADDRESS, Wish
+
+RUN = "real_attention_bert"
+TASK = "posviz.lab.language_model.bert:permuted"
+DOTS = "neighbours"
+LESSONS = {
+    "a head that looks at the words beside, ids shuffled": {"section": "bert"},
+    "the same words in another order, all ids equal": {
+        "section": "bert",
+        "bert_text": WORD_ORDER[0],
+        "bert_other": WORD_ORDER[1],
+        "bert_order": "equal",
+    },
+    "all ids raised: learned rows are no distances": {"section": "bert", "bert_order": "shifted"},
+}
+
+
+def show(wish: Wish) -> None:
+    """Draw the section."""
+    from posviz.ui.lab import job_status, progress, result_of, run_job
+
+    st.markdown(
+        f"{MINILM.title} is an encoder of the BERT family: a learned vector per position id is "
+        "added to each token's vector, and nothing else in it knows about places. Here the tokens "
+        "stay where they are and only the ids change: what follows the ids is what the model knows "
+        "of positions."
+    )
+    model_choice.start_from(LESSONS)
+    _controls(wish)
+    problem = MINILM.missing() or installed.missing(*model_choice.NEEDED)
+    if problem:
+        st.info(literal(problem), icon=":material/download:")
+    status = job_status(RUN)
+    if st.button(
+        "Run",
+        type="primary",
+        key="permute",
+        disabled=bool(problem) or (status is not None and status.is_active),
+        help="Two passes through a small model: a few seconds, the first time some more.",
+    ):
+        run_job(RUN, Job(TASK, arguments(wish)))
+    progress(RUN)
+    found: Permuted | None = result_of(RUN)
+    if found is None:
+        st.caption(
+            "Not run yet. After a run stand here: the attention of a head with true and with other "
+            "ids, what every head gives to the tokens beside, and how far the embedding moved."
+        )
+        return
+    _results(found, wish)
+
+
+def arguments(wish: Wish) -> dict[str, Any]:
+    """What is run."""
+    return {
+        "model": MINILM.name,
+        "text": wish.bert_text or model_choice.passage(),
+        "order": wish.bert_order,
+        "seed": wish.bert_seed,
+        "other": wish.bert_other,
+    }
+
+
+def _controls(wish: Wish) -> None:
+    left, right = st.columns([3, 2])
+    st.session_state.setdefault(address.key("bert_text"), wish.bert_text or model_choice.passage())
+    left.text_area(
+        "Text",
+        key=address.key("bert_text"),
+        height=110,
+        max_chars=LONGEST_IN_ADDRESS,
+        on_change=_text_changed,
+        help="What the encoder reads, at most 512 tokens of it.",
+    )
+    right.text_area(
+        "Second text, for likeness",
+        key=address.control("bert_other"),
+        height=110,
+        max_chars=LONGEST_IN_ADDRESS,
+        on_change=address.changed,
+        args=("bert_other",),
+        help="The cosine of the two embeddings is measured with true ids and with the other ones. "
+        "It may be empty.",
+    )
+    columns = st.columns([3, 1, 1, 1], vertical_alignment="bottom")
+    columns[0].selectbox(
+        "Other position ids",
+        list(ORDERS),
+        format_func=lambda order: f"{order}: {ORDERS[order]}",
+        key=address.control("bert_order"),
+        on_change=address.changed,
+        args=("bert_order",),
+    )
+    for column, name, label, most in zip(
+        columns[1:],
+        ("bert_seed", "bert_layer", "bert_head"),
+        ("Seed of shuffled", "Layer", "Head"),
+        (1_000_000, 127, 127),
+        strict=True,
+    ):
+        column.number_input(
+            label,
+            0,
+            most,
+            key=address.control(name),
+            on_change=address.changed,
+            args=(name,),
+            disabled=name == "bert_seed" and wish.bert_order != "shuffled",
+        )
+
+
+def _text_changed() -> None:
+    typed = st.session_state[address.key("bert_text")]
+    is_own = bool(typed.strip()) and typed != model_choice.passage()
+    address.choose(bert_text=typed if is_own else "")
+    st.session_state[address.key("bert_text")] = typed if is_own else model_choice.passage()
+
+
+def _results(found: Permuted, wish: Wish) -> None:
+    head = min(wish.bert_layer, found.layers - 1), min(wish.bert_head, found.heads - 1)
+    count = len(found.tokens)
+    cut = "" if found.cut_from <= count else f", cut from {found.cut_from:,}"
+    st.markdown(
+        f"**{literal(found.title)}** read **{count:,} tokens**{cut} with true ids and with "
+        f"**{found.order}** ids ({ORDERS[found.order]}): {found.layers} layers × {found.heads} "
+        "heads."
+    )
+    columns = st.columns(4)
+    columns[0].metric("cosine of the text's two embeddings", f"{found.cosine:.4f}")
+    columns[1].metric(
+        f"weight moved in layer {head[0]}, head {head[1]}", f"{float(found.change[head]):.0%}"
+    )
+    if not math.isnan(found.similarity):
+        columns[2].metric("likeness of the two texts, true ids", f"{found.similarity:.4f}")
+        columns[3].metric(f"the same, {found.order} ids", f"{found.permuted_similarity:.4f}")
+    draw(_maps(found, wish, head))
+    draw(
+        _neighbours(found, wish, head), on_select=clicked(f"plot-{DOTS}", "bert_layer", "bert_head")
+    )
+
+
+def _maps(found: Permuted, wish: Wish, head: tuple[int, int]) -> Drawn:
+    figure = permuted_maps.build(
+        found.maps, found.permuted_maps, found.map_places, head=head, order=found.order
+    )
+    return Drawn(
+        "permuted-maps",
+        permuted_maps,
+        figure,
+        _code(wish, "print(seen.maps, seen.permuted_maps)"),
+        title=f"Layer {head[0]}, head {head[1]}: true and {found.order} position ids",
+        height=420,
+        legend=False,
+    )
+
+
+def _neighbours(found: Permuted, wish: Wish, head: tuple[int, int]) -> Drawn:
+    figure = neighbour_shares.build(
+        found.neighbours, found.permuted_neighbours, found.id_neighbours, chosen=head
+    )
+    return Drawn(
+        DOTS,
+        neighbour_shares,
+        figure,
+        _code(wish, "print(seen.neighbours, seen.permuted_neighbours, seen.id_neighbours)"),
+        csv=lambda: csv_tables.neighbours(found),
+    )
+
+
+def _code(wish: Wish, last: str) -> str:
+    given = arguments(wish)
+    more = "".join(
+        f", {name}={given[name]!r}" for name in ("order", "seed", "other") if given[name] != ""
+    )
+    return (
+        f"{text_lines(given['text'])}\n"
+        "from posviz.lab.language_model.bert import permuted\n\n"
+        f"seen = permuted(lambda progress: None, model={given['model']!r}, text=text{more})\n"
+        f"{last}\n"
+    )
