@@ -43,7 +43,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def compare(device: str, output: Path | None) -> int:
-    """Run all comparisons; 1 where an error is beyond its tolerance."""
+    """Run all comparisons; 1 where an error is beyond its tolerance, or a wrong encoding
+    would stay within it."""
     from posviz.lab.kernels.records import write_runs
     from posviz.lab.kernels.run import measure
 
@@ -69,9 +70,14 @@ def compare(device: str, output: Path | None) -> int:
     name = re.sub(r"[^a-z0-9]+", "_", runs[0].device.lower()).strip("_")
     path = output or FOLDER / f"{name}.json"
     write_runs(path, runs, "python scripts/gpu_check.py" + (" --cpu" if device == "cpu" else ""))
-    wrong = [point for run in runs for point in run.points if point.is_within is False]
-    print(f"{len(wrong)} points are beyond their tolerance; written to {path}")
-    return int(bool(wrong))
+    points = [point for run in runs for point in run.points]
+    wrong = [point for point in points if point.is_within is False]
+    blind = [point for point in points if point.control is not None and point.control <= 1]
+    print(
+        f"{len(wrong)} points are beyond their tolerance, and at {len(blind)} an encoding left out "
+        f"would not be seen; written to {path}"
+    )
+    return int(bool(wrong or blind))
 
 
 def _print(run) -> None:
@@ -81,6 +87,7 @@ def _print(run) -> None:
             continue
         memory = "-" if point.peak_bytes is None else f"{point.peak_bytes / 2**20:.1f}"
         error = "-" if point.error is None else f"{point.error:.1e} of {point.tolerance:.1e}"
+        error += "" if point.control is None else f", encoding left out {point.control:.0f} times"
         print(
             f"  {point.kernel:13} {point.length:7,}  {1000 * point.seconds:9.3f} ms  "
             f"{memory:>9} MiB  error {error}"

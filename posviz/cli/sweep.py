@@ -57,14 +57,13 @@ def sweep(
             show_default=False,
         ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, max=(1 << 32) - 1)] = 0,
     file: Annotated[
         str | None,
         typer.Option(
             "--file",
             metavar="FILE",
             help='The sweep as JSON in the place of all of these: {"links": [...], "lengths": '
-            '[...], "models": [...], "text": "FILE", "seed": 0}; - for standard input.',
+            '[...], "models": [...], "text": "FILE"}; - for standard input.',
             show_default=False,
         ),
     ] = None,
@@ -99,6 +98,10 @@ def sweep(
 ) -> None:
     """Measure encodings at many lengths, alone or in language models, as one table.
 
+    An encoding alone: entropy of its weights (nats), reach (tokens that hold 99 % of the weight),
+    needle (weight of one matching key half-way back) and short_range_cost of a rotation; in a
+    model: loss_within and loss_beyond its trained window (nats per token).
+
     A cell that was measured is kept and never measured again: a sweep that was ended goes on where
     it was. The exit code is 0 when every cell has its numbers, 1 when some have not, 2 when none
     has, and 130 after Ctrl-C.
@@ -109,7 +112,7 @@ def sweep(
         raise typer.BadParameter("--processes is for this machine; a scheduler has its own.")
     from posviz.cli import sweep_input  # the lab is loaded only where it is needed
 
-    asked = sweep_input.Asked(links, length, model, text, seed)
+    asked = sweep_input.Asked(links, length, model, text)
     with sentences():
         kind = _format(as_json, as_csv, output)
         run = sweep_input.prepared(asked, file)

@@ -20,7 +20,7 @@ from posviz.lab.sweep.plan import ALONE, Sweep
 from posviz.lab.sweep.run import Run, prepare
 from posviz.parameters import closest, shortened
 
-FIELDS = ("links", "lengths", "models", "text", "seed")
+FIELDS = ("links", "lengths", "models", "text")
 BOOK = Path(lab.__file__).parent / "passages" / "alice.txt"
 MOST_BYTES = 10_000_000
 
@@ -33,7 +33,6 @@ class Asked:
     lengths: list[int] | None
     models: list[str] | None
     text: Path | None
-    seed: int
 
 
 def prepared(asked: Asked, file: str | None) -> Run:
@@ -60,7 +59,6 @@ def _of_arguments(asked: Asked) -> dict[str, Any]:
         "lengths": tuple(asked.lengths or (4096,)),
         "models": models,
         "text": _text(asked.text, models),
-        "seed": asked.seed,
     }
 
 
@@ -114,6 +112,8 @@ def _bytes(file: Path) -> bytes:
         raise LabError(
             f"{file} cannot be read: {error.strerror or type(error).__name__}."
         ) from None
+    except ValueError:  # a null byte
+        raise LabError(f"{shortened(str(file))} can be the name of no file.") from None
     if len(data) > MOST_BYTES:
         raise LabError(f"{file} must have at most {MOST_BYTES:,} bytes.")
     return data

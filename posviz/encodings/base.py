@@ -120,6 +120,23 @@ class Encoding(BaseModel):
         """Values to start from beside known ones, where declared defaults would not fit them."""
         return {}
 
+    def suited(self, length: int, longest: int) -> dict[str, Any]:
+        """Values that suit a causal model trained on ``length`` tokens and tested on ``longest``.
+
+        For fields whose declared default is that of a large model: windows and distances in
+        proportion to the training, tables long enough for the test, keys before the query only.
+        """
+        return {}
+
+    def at_test(self) -> Self:
+        """The spec as it is used after training: another one where training draws positions."""
+        return self
+
+    def untrained_from(self, length: int, longest: int) -> int | None:
+        """The first position whose learned row a training on ``length`` tokens never meets though
+        a test on ``longest`` does; None where there are no such rows."""
+        return None
+
     def encode(self, *args: Any, **kwargs: Any) -> Result:
         """The result for some positions; each family says what else it takes."""
         raise NotImplementedError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from annotated_types import Ge, Le
@@ -48,6 +48,12 @@ class LearnedTable(LearnedParts, AbsoluteEncoding):
             step=1,
         ),
     ] = 0
+
+    def suited(self, length: int, longest: int) -> dict[str, Any]:
+        return {**super().suited(length, longest), "rows": longest + self.offset}
+
+    def untrained_from(self, length: int, longest: int) -> int | None:
+        return length if self.rows >= longest > length else None
 
     def check_rules(self) -> None:
         super().check_rules()

@@ -78,6 +78,9 @@ class WindowRemapping(Remapping):
 
     window: Window = 1024
 
+    def suited(self, length: int, longest: int) -> dict[str, Any]:
+        return {**super().suited(length, longest), "window": length // 4}
+
     @classmethod
     def starting_values(cls, **known: Any) -> dict[str, Any]:
         """A quarter of the trained window, the lower end of what ReRoPE's author advises."""

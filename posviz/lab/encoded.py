@@ -7,7 +7,7 @@ its result; nothing here asks which encoding it is.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -95,7 +95,7 @@ class Encoded(nn.Module):
         drawn = self.specs[0]
         if self.training:
             return (drawn.with_values(seed=self.draw % _SEEDS),) * len(self.specs)
-        return (_at_test(drawn),) * len(self.specs)
+        return (drawn.at_test(),) * len(self.specs)
 
     def _kept_result(self, layer: int, spec: Encoding, positions: Tensor) -> Result:
         """Computed once per length where nothing in it is trained or drawn."""
@@ -183,17 +183,6 @@ def _of_layer(spec: Encoding, layer: int, seed: int) -> Encoding:
     return spec.with_values(**values) if values else spec
 
 
-def _at_test(spec: Encoding) -> Encoding:
-    """A drawing of positions as it is used after training: none, where the encoding says so."""
-    fields = type(spec).model_fields
-    if "phase" in fields:
-        return spec.with_values(phase="test")
-    if {"chunks", "window", "target_length"} <= set(fields):
-        # Windows cut into chunks are for training alone; the target is then read as it stands.
-        return spec.with_values(chunks=1, window=getattr(spec, "target_length"))  # noqa: B009
-    return spec
-
-
 def _no_bias(positions: Tensor) -> MatrixBias:
     values = torch.zeros((1, 1, 1), dtype=positions.dtype, device=positions.device)
     return MatrixBias(positions=positions, heads=1, values=values)
@@ -223,60 +212,19 @@ def fitted(
 ) -> Encoding:
     """The spec with the sizes of a model, and with lengths that suit one trained on ``length``.
 
-    Sizes are always the model's. A length or a switch that the spec leaves at its declared default,
-    which a large model's paper chose, is set to what suits: windows and distances in proportion to
-    the training length, tables long enough for the longest test, keys before the query only.
+    Sizes are always the model's. What the spec was not given (pydantic's ``model_fields_set``) is
+    set to what the encoding itself says suits; what it was given stays, be it the declared default.
 
-    Raises ParameterError where a value that was chosen does not go with the others.
+    Raises ParameterError where a value that was given does not go with the others.
     """
-    fields = type(spec).model_fields
     sizes = {"heads": heads, "head_dim": head_dim, "model_dim": model_dim, "layers": layers}
-    chosen = {name: value for name, value in sizes.items() if name in fields}
-    suited = {
-        name: value
-        for name, value in _suited(length, longest).items()
-        if name in fields and getattr(spec, name) == fields[name].default
-    }
-    if "window" in suited and "target_length" in fields:
-        suited["window"] = length  # here it is the training window itself
-    if "rows" in suited:
-        # A table without an offset has two rows more: for its first token and the others' sight.
-        suited["rows"] += getattr(spec, "offset", 2)
-    known = {**spec.model_dump(), **chosen, **suited}
-    started = {
-        name: value
-        for name, value in type(spec).starting_values(**known).items()
-        if getattr(spec, name) == fields[name].default
-    }
-    return spec.with_values(**{**chosen, **suited, **started})
+    fields, given = type(spec).model_fields, spec.model_fields_set
+    own = {name: value for name, value in sizes.items() if name in fields}
+    suited = _not_in(given, spec.suited(length, longest))
+    known = {**spec.model_dump(), **own, **suited}
+    started = _not_in(given, type(spec).starting_values(**known))
+    return spec.with_values(**{**own, **suited, **started})
 
 
-def _suited(length: int, longest: int) -> Mapping[str, Any]:
-    """Field to value, for a model trained on ``length`` tokens and tested up to ``longest``."""
-    return {
-        "original_max_position_embeddings": length,
-        "scaling_factor": longest / length,
-        # 32 turns within the window would leave no pair as it is in so short a one.
-        "beta_fast": min(32.0, max(1.0, length / 8)),
-        "rows": longest,
-        "npos_max": length,
-        "window": length // 4,
-        "chunk_size": length * 3 // 4,
-        "local_window": length // 8,
-        "floor_scale": length,
-        "target_length": longest,
-        "text_length": longest,
-        "examples": 1,
-        "max_position": longest,
-        "largest_shift": longest - length,
-        "num_buckets": min(32, length // 2),
-        "bins": min(32, length // 2),
-        "max_distance": length // 2,
-        "span": length // 2,
-        "clip": length // 2,
-        "left": length // 4,
-        "right": length // 4,
-        "largest_distance": length,
-        "group_size": 8,
-        "bidirectional": False,
-    }
+def _not_in(given: Set[str], values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name not in given}

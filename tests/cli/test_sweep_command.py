@@ -58,7 +58,7 @@ def test_a_sweep_is_a_table_then_csv_then_json_of_the_same_cells(run, tmp_path: 
 
 
 def test_a_file_says_what_the_arguments_would(run, tmp_path: Path) -> None:
-    sweep = {"links": ["alibi", "nope"], "lengths": [64, 65], "seed": 3}
+    sweep = {"links": ["alibi", "nope"], "lengths": [64, 65]}
     file = tmp_path / "sweep.json"
     file.write_text(json.dumps(sweep))
     by_file = run("sweep", "--file", str(file), "--csv", "--processes", "1")

@@ -8,7 +8,7 @@ from posviz.figures.lab.decay_grid import decay_grid, tile_distances
 from posviz.figures.lab.distance_decay import distance_decay, logit_decay, shown
 from posviz.figures.lab.entropy_by_position import entropy_by_position
 from posviz.figures.lab.head_grid import head_grid
-from posviz.figures.lab.head_statistics import head_statistics, statistic_map
+from posviz.figures.lab.head_statistics import head_statistics
 from posviz.figures.lab.position_breaks import neighbour_shares, permuted_maps
 from posviz.figures.lab.tiles import in_model_order, sorted_tiles
 
@@ -51,6 +51,16 @@ def test_each_tile_of_the_mosaic_shows_the_head_that_a_click_on_it_names(maps, k
     assert ((frame.x0 + frame.x1) / 2, (frame.y0 + frame.y1) / 2) == (clicks.x[at], clicks.y[at])
 
 
+def test_axes_name_layers_and_heads_where_the_tiles_stand_in_the_models_order(maps):
+    tiles = in_model_order(LAYERS, HEADS)
+    layout = head_grid(maps, tiles, notes=notes(tiles)).layout
+    assert (layout.xaxis.title.text, layout.yaxis.title.text) == ("layer", "head")
+    for place, text in zip(layout.xaxis.tickvals, layout.xaxis.ticktext, strict=True):
+        assert tiles.heads[int(place)] == (int(text), 0)
+    ranked = sorted_tiles(list(tiles.heads))
+    assert not head_grid(maps, ranked, notes=notes(ranked)).layout.xaxis.showticklabels
+
+
 def test_tiles_are_parted_by_blank_cells(maps):
     tiles = in_model_order(LAYERS, HEADS)
     mosaic = by_name(head_grid(maps, tiles, notes=notes(tiles)), "weights")
@@ -65,15 +75,17 @@ def test_weights_of_nothing_have_the_colour_of_the_deepest(maps):
     assert np.nanmax(by_name(figure, "weights").z) == by_name(figure, "weights").zmin == -4
 
 
-def test_every_tile_of_the_decay_grid_holds_two_lines_of_its_head():
+def test_every_tile_of_the_decay_grid_holds_three_lines_of_its_head():
     rng = np.random.default_rng(0)
     measured, predicted = rng.uniform(1e-3, 1, (2, 3, 2, 100))
     tiles = sorted_tiles([(2, 1), (0, 0), (1, 1), (0, 1), (1, 0), (2, 0)], columns=4)
-    figure = decay_grid(measured, predicted, tiles, notes=notes(tiles))
+    flat = np.geomspace(1, 1e-3, 100)
+    figure = decay_grid(measured, predicted, flat, tiles, notes=notes(tiles))
+    every = np.broadcast_to(flat, measured.shape)
     at = tile_distances(100)
     assert at[0] == 1
     assert at[-1] == shown(100) - 1
-    for name, curves in (("measured", measured), ("predicted", predicted)):
+    for name, curves in (("measured", measured), ("predicted", predicted), ("no", every)):
         line = by_name(figure, name)
         broken = np.flatnonzero(np.isnan(line.x))
         assert len(broken) == 6
@@ -88,19 +100,21 @@ def test_every_tile_of_the_decay_grid_holds_two_lines_of_its_head():
 
 def test_a_line_breaks_where_it_falls_out_of_its_tile():
     curve = np.where(np.arange(60) < 5, 0.1, 1e-9)[None, None]
-    line = by_name(decay_grid(curve, curve, sorted_tiles([(0, 0)]), notes=["x"]), "measured")
+    line = by_name(
+        decay_grid(curve, curve, curve[0, 0], sorted_tiles([(0, 0)]), notes=["x"]), "measured"
+    )
     assert np.isnan(line.y[tile_distances(60).searchsorted(5) :]).all()
     assert np.isfinite(line.y[0])
 
 
 def test_decay_of_a_head_holds_what_was_measured_and_predicted():
     n = 64
-    lines = np.random.default_rng(1).uniform(0.001, 1, (3, n - 1))
+    lines = np.random.default_rng(1).uniform(0.001, 1, (4, n - 1))
     with_first = np.full(n, 0.5)
     figure = distance_decay(*lines, with_first, label="layer 1, head 2")
     assert [trace.name for trace in figure.data][-1] == "measured, layer 1, head 2"
     for name, values in zip(
-        ("measured", "predicted, mean", "predicted, equal"), lines, strict=True
+        ("measured", "predicted from mean", "illustration", "no positions"), lines, strict=True
     ):
         np.testing.assert_array_equal(by_name(figure, name).y, values[: shown(n - 1)])
     assert by_name(figure, "measured").x[:3].tolist() == [0.5, 1, 2]
@@ -127,7 +141,9 @@ def test_the_map_of_a_head_leaves_later_keys_blank_and_has_its_margins():
     assert by_name(figure, "layer 0, head 0: received").yaxis == "y2"
     side = by_name(figure, "layer 0, head 0: entropy")
     np.testing.assert_allclose(side.x, by_name(figure, "ln of the keys").x)
-    assert list(figure.layout.xaxis.ticktext) == ["The", "dog", "bit", "·", "."]
+    names = ["0 The", "1 dog", "2 bit", "3 ·", "4 ."]
+    assert list(figure.data[0].x) == list(figure.data[0].y) == list(side.y) == names
+    assert figure.layout.xaxis.type == figure.layout.yaxis.type == "category"
     both_ways = attention_map(
         np.full((5, 5), 0.2), received, entropy, tokens=tokens, label="x", is_causal=False
     )
@@ -155,7 +171,6 @@ def test_dots_are_sorted_and_name_their_heads():
     assert figure.layout.yaxis.title.text == "share"
     across = head_statistics(values, words="share", across="layer").data[0]
     assert [layer for layer, _ in across.customdata] == across.x.tolist()
-    np.testing.assert_array_equal(statistic_map(values, words="share").data[0].z, values.T)
 
 
 def test_permuted_maps_share_one_scale_and_stand_side_by_side():

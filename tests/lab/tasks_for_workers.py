@@ -12,6 +12,7 @@ import numpy as np
 
 from posviz.lab.errors import LabError
 from posviz.lab.workers import Progress
+from posviz.lab.workers.limit import sharers
 from posviz.parameters import ParameterError
 
 
@@ -42,6 +43,15 @@ def load(report):
 def settings(report):
     names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
     return {name: os.environ.get(name) for name in names}
+
+
+def reads(report, path):
+    with open(path) as file:
+        return file.read()
+
+
+def share(report):
+    return sharers()
 
 
 def count(report, steps=200, pause=0.05, start=0, sign=None):

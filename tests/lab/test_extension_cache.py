@@ -16,13 +16,13 @@ import pytest
 from posviz.lab.extension import cache as cache_module
 from posviz.lab.extension import identity
 from posviz.lab.extension.cache import Cache, key_of
-from posviz.lab.extension.curves import key_of_loss, settings_of
+from posviz.lab.extension.curves import key_of_loss, read_curve, settings_of
 from posviz.lab.extension.plan import Plan
 from posviz.lab.extension.run import measure
 from posviz.lab.language_model.sources import find
 from tests.lab import tiny_extension as tiny
 
-SHORT: dict[str, Any] = {"length": 300, "chunk": 32, "window": 40}
+SHORT: dict[str, Any] = {"length": 300, "chunk": 32, "mean_window": 40}
 SLOW = """
 import json, sys, time
 from posviz.lab.extension.run import measure
@@ -91,8 +91,8 @@ def test_keys_differ_when_anything_differs(folder: Path, tmp_path: Path) -> None
     ]
     assert len({key(), *changed}) == len(changed) + 1
     assert key() == key()
-    # Losses are kept token by token and averaged anew; the seed draws pass keys only.
-    assert key(plan.with_values(window=80, seed=1)) == key()
+    # Losses are kept token by token and averaged anew.
+    assert key(plan.with_values(mean_window=80)) == key()
 
 
 def test_keys_differ_with_versions_and_formats(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,13 +120,69 @@ def test_the_oldest_make_room_within_the_limit(tmp_path: Path) -> None:
     cache = Cache(tmp_path, most_bytes=1000)
     _keep(cache, "old", 400)
     _keep(cache, "new", 400)
-    for age, path in ((300, tmp_path / "old.part"), (200, tmp_path / "new.part")):
+    for age, path in ((9000, tmp_path / "old.part"), (8000, tmp_path / "new.part")):
         for one in (path, *path.iterdir()):
             os.utime(one, (time.time() - age,) * 2)
     _keep(cache, "newest", 400)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["new.part", "newest.part"]
     assert cache.size == 800
     assert cache.problem == ""
+
+
+def _aged(path: Path, seconds: float) -> None:
+    for one in (path, *(path.iterdir() if path.is_dir() else ())):
+        os.utime(one, (time.time() - seconds,) * 2)
+
+
+def test_results_outlive_half_finished_runs_and_a_run_elsewhere_is_left_alone(
+    tmp_path: Path,
+) -> None:
+    cache = Cache(tmp_path, most_bytes=10_000)
+    for number in range(3):
+        cache.write(f"done{number}", {"losses": [1.0] * 150})
+        _aged(tmp_path / f"done{number}.json", 90_000 + number)
+    _keep(cache, "left", 3000)
+    _aged(tmp_path / "left.part", 80_000)
+    _keep(cache, "elsewhere", 4000)  # a minute ago, by another process
+    _aged(tmp_path / "elsewhere.part", 60)
+    _keep(cache, "own", 3000)
+    results = {f"done{number}.json" for number in range(3)}
+    assert {path.name for path in tmp_path.iterdir()} == {*results, "elsewhere.part", "own.part"}
+    _keep(cache, "own", 3000, number=1)  # now results must go, the run elsewhere stays
+    assert {path.name for path in tmp_path.iterdir()} == {"elsewhere.part", "own.part"}
+    _keep(cache, "own", 3000, number=2)
+    assert cache.problem.startswith("The run cannot be resumed after a kill: its chunks do not fit")
+
+
+def test_a_run_whose_earlier_chunks_are_gone_keeps_no_orphans(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    _keep(cache, "run", 10, number=1)
+    assert list(tmp_path.iterdir()) == []
+    assert cache.problem.startswith("The run cannot be resumed after a kill: its earlier chunks")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"losses": 5},
+        {"losses": [1.0] * 299},
+        {"losses": ["x"] * 299, "seconds": 1.0, "facts": {}},
+        {"losses": [float("nan")] * 299, "seconds": 1.0, "facts": {}},
+        {"losses": [1.0] * 299, "seconds": 1.0, "facts": []},
+        {"losses": [1.0] * 298, "seconds": 1.0, "facts": {}},
+    ],
+)
+def test_a_file_of_another_shape_is_one_that_is_not_there(
+    content: dict[str, Any], folder: Path, tmp_path: Path
+) -> None:
+    plan, cache = Plan(link="rope", **SHORT), Cache(tmp_path)
+    source = find(str(folder))
+    settings = settings_of(source, plan)
+    key = key_of_loss(source, settings, tiny.TEXT, plan)
+    cache.write(key, content)
+    assert read_curve(cache, key, settings, plan) is None
+    cache.write(key, {"losses": [1.0] * 299, "seconds": 1.0, "facts": {}})
+    assert read_curve(cache, key, settings, plan) is not None
 
 
 def test_a_run_that_nobody_went_on_with_is_removed_after_two_weeks(tmp_path: Path) -> None:
@@ -163,8 +219,9 @@ def test_clear_removes_everything(tmp_path: Path) -> None:
 
 def test_a_gap_ends_what_can_be_resumed(tmp_path: Path) -> None:
     cache = Cache(tmp_path)
-    for number in (0, 1, 3):
+    for number in range(4):
         _keep(cache, "run", 10, number)
+    cache.drop(tmp_path / "run.part" / "00002.safetensors")
     assert [path.name for path in cache.parts("run")] == ["00000.safetensors", "00001.safetensors"]
 
 

@@ -10,11 +10,15 @@ import pytest
 
 from posviz import lab
 from posviz.lab.extension.applied import applied
+from posviz.lab.extension.cache import Cache
+from posviz.lab.extension.curves import finished, gaps
 from posviz.lab.extension.passkey import grid
 from posviz.lab.extension.reading import extended
 from posviz.lab.extension.run import measure
 from posviz.lab.installed import missing
 from posviz.lab.language_model import load, sources
+from posviz.ui.real_attention import extension_plan
+from posviz.ui.real_attention.wish import Wish
 from tests.lab.tiny_extension import Told
 
 ALICE = (Path(lab.__file__).parent / "passages" / "alice.txt").read_text(encoding="utf-8")
@@ -58,5 +62,27 @@ def test_the_plain_model_finds_pass_keys_within_its_window(tmp_path: Path) -> No
         depths=3,
         cache_folder=str(tmp_path),
     )
+    assert np.mean(found.exact) >= 0.9
     assert np.mean(found.right) >= 0.9
     assert np.mean(found.loss) < 1
+    # Asked for names that are not there it must not find the keys all the same.
+    assert np.mean(found.absent_exact) < 0.5
+    assert np.mean(found.absent_loss) > np.mean(found.loss) + 0.5
+
+
+def test_the_pages_first_run_shows_a_break_that_yarn_mends(tmp_path: Path) -> None:
+    first = Wish()
+    for link in ("rope", "yarn"):
+        arguments = extension_plan.loss_arguments(first)
+        del arguments["links"]
+        measure(Told(), link=link, cache_folder=str(tmp_path), **arguments)
+    plans = [extension_plan.loss_plan(first, link) for link in ("rope", "yarn")]
+    plain = finished("smollm2", ALICE, plans[0], Cache(tmp_path))
+    (gap,) = gaps("smollm2", ALICE, plans, Cache(tmp_path))
+    assert plain is not None
+    assert plain.within is not None
+    assert plain.last is not None
+    assert gap.last is not None
+    assert plain.last[0] > plain.within[0] + 0.3  # a break, in plain sight
+    assert gap.last[0] < -5 * gap.last[1]  # which the method mends
+    assert gap.last[0] < -0.3

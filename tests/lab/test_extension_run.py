@@ -23,7 +23,7 @@ from posviz.parameters import ParameterError
 from tests.lab import tiny_extension as tiny
 
 LENGTH = 300
-SHORT: dict[str, Any] = {"length": LENGTH, "chunk": 64, "window": 40}
+SHORT: dict[str, Any] = {"length": LENGTH, "chunk": 64, "mean_window": 40}
 STATIC = [name for name in tiny.links() if name not in ("dynamic_ntk", "longrope")]
 
 
@@ -94,10 +94,11 @@ def test_bfloat16_is_near_float32(folder: str) -> None:
 
 
 def test_a_curve_says_where_it_comes_from(folder: str) -> None:
-    curve = measure(tiny.Told(), model=folder, link="linear", text=tiny.TEXT, seed=3, **SHORT)
+    curve = measure(tiny.Told(), model=folder, link="linear", text=tiny.TEXT, **SHORT)
     facts = curve.facts
-    assert facts["seed"] == 3
-    assert set(facts["versions"]) == {"posviz", "torch", "transformers", "safetensors", "numpy"}
+    assert set(facts["versions"]) == {
+        "posviz", "torch", "transformers", "tokenizers", "gguf", "safetensors", "numpy",
+    }  # fmt: skip
     assert len(facts["model_hash"]) == len(facts["text_hash"]) == 64
     assert facts["settings"]["rope_parameters"] == dict(curve.rope_parameters)
     assert facts["check"]["severity"] in ("ok", "info", "warn")
@@ -112,7 +113,7 @@ def test_a_finished_run_is_not_made_again(folder: str) -> None:
     assert told.progress == []
     assert (second.mean, second.low, second.seconds) == (first.mean, first.low, first.seconds)
     assert second.facts["from_cache"]
-    wider = finished(folder, tiny.TEXT, Plan(link="yarn", **SHORT | {"window": 80}))
+    wider = finished(folder, tiny.TEXT, Plan(link="yarn", **SHORT | {"mean_window": 80}))
     assert wider is not None
     assert max(wider.counts) == 80
     assert finished(folder, tiny.TEXT + " ", Plan(link="yarn", **SHORT)) is None
@@ -244,16 +245,19 @@ def test_means_of_hardly_any_losses_are_none() -> None:
 
 def test_the_difference_of_two_runs_is_taken_token_by_token() -> None:
     # Window 3: tokens 1 and 2 are within it, 3 to 5 beyond; gaps 1, 3 and 0, 2, 4.
-    found = difference([2.0, 5.0, 1.0, 4.0, 9.0], [1.0, 2.0, 1.0, 2.0, 5.0], 3)
+    found = difference([2.0, 5.0, 1.0, 4.0, 9.0], [1.0, 2.0, 1.0, 2.0, 5.0], 3, 3)
     assert found["within"] == pytest.approx((2, 1, 2))
     assert found["beyond"] == pytest.approx((2, 2 / 3**0.5, 3))
+    # Means of three: (1, 3), (1, 3, 0), (3, 0, 2), (0, 2, 4), (2, 4); the last quarter is 2, 4.
+    assert found["mean"] == pytest.approx([2, 4 / 3, 5 / 3, 2, 3])
+    assert found["last"] == pytest.approx((3, 1, 2))
 
 
 def test_plans_refuse_what_cannot_be_measured() -> None:
     with pytest.raises(ParameterError, match="chunk must be a whole number of at least 8 and at"):
         Plan(chunk=4)
-    with pytest.raises(ParameterError, match="window must be less than length"):
-        Plan(length=64, window=64)
+    with pytest.raises(ParameterError, match="mean_window must be less than length"):
+        Plan(length=64, mean_window=64)
     with pytest.raises(ParameterError, match="lengths must be a list of whole numbers"):
         PasskeyPlan(lengths=(200.5,))
     with pytest.raises(ParameterError, match=r"there is no parameter 'steps'"):

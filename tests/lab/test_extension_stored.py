@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from posviz.lab.extension import __main__ as command
 from posviz.lab.extension import stored
 from posviz.lab.extension.cache import Cache
-from posviz.lab.extension.records import LossCurve, PasskeyGrid
+from posviz.lab.extension.plan import PasskeyPlan, Plan
+from posviz.lab.extension.records import MEASURED, Gap, LossCurve, PasskeyGrid
 from tests.lab import tiny_extension as tiny
 
 CURVE = LossCurve(
@@ -23,7 +26,7 @@ CURVE = LossCurve(
     low=(3.0, 2.0),
     high=(3.2, 4.0),
     counts=(2, 3),
-    window=3,
+    mean_window=3,
     trained_window=8192,
     rope_parameters={"rope_type": "default", "rope_theta": 204522.28712025366},
     total=4,
@@ -32,15 +35,24 @@ CURVE = LossCurve(
     notes=("One.",),
     facts={"seed": 0},
 )
+GAP = Gap(
+    link="yarn",
+    against="rope",
+    positions=(1.0, 2.5),
+    mean=(-0.25, 0.5),
+    low=(-0.5, 0.25),
+    high=(0.0, 0.75),
+    counts=(2, 3),
+    beyond=(-0.25, 0.125, 3.0),
+)
 GRID = PasskeyGrid(
     link="yarn",
     applied="yarn?scaling_factor=2",
     title="YaRN",
     lengths=(2048, 4096),
     depths=(0.25, 0.75),
-    right=((1.0, 0.8), (math.nan, math.nan)),
-    loss=((0.1, 0.2), (math.nan, math.nan)),
-    tries=5,
+    **dict.fromkeys(MEASURED, ((1.0, 0.8), (math.nan, math.nan))),
+    tries=1,
     trained_window=8192,
     rope_parameters={"rope_type": "yarn"},
 )
@@ -48,7 +60,10 @@ GRID = PasskeyGrid(
 
 def test_a_set_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     path = tmp_path / "one.json"
-    stored.write(path, {"model": "m"}, [CURVE], [GRID])
+    whole = stored.Stored(
+        name="one", about={"model": "m"}, curves=(CURVE,), gaps=(GAP,), grids=(GRID,)
+    )
+    stored.write(path, whole)
     found = stored.read(path)
     (curve,), (grid,) = found.curves, found.grids
     assert curve.mean[0] == 3.12346  # six digits
@@ -57,6 +72,7 @@ def test_a_set_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     assert (curve.within, curve.beyond, curve.counts) == (CURVE.within, None, (2, 3))
     assert grid.right[0] == GRID.right[0]
     assert math.isnan(grid.loss[1][0])
+    assert found.gaps == (GAP,)
     assert (found.name, found.about) == ("one", {"model": "m"})
     assert stored.names(tmp_path) == ("one",)
     assert [item.name for item in tmp_path.iterdir()] == ["one.json"]
@@ -84,19 +100,42 @@ def test_the_command_writes_every_method(
     assert [one.link for one in found.curves] == [one.link for one in found.grids]
     assert [one.link for one in found.curves] == ["rope", "yarn"]
     assert all(len(one.positions) <= 400 for one in found.curves)
-    assert found.about["command"] == "python -m posviz.lab.extension"
+    asked = command.parser().parse_args(shlex.split(found.about["command"])[3:])
+    assert (asked.links, asked.length, asked.lengths) == (["rope", "yarn"], 600, [500])
+    assert asked.what == ["loss", "passkey"]
     assert {"seed", "versions", "text_hash", "model_hash", "machine"} <= set(found.curves[0].facts)
-    (gap,) = found.about["differences"]
-    assert (gap["link"], gap["against"]) == ("yarn", "rope")
+    (gap,) = found.gaps
+    assert (gap.link, gap.against) == ("yarn", "rope")
     plain, scaled = (one.beyond for one in found.curves)
     assert plain is not None
     assert scaled is not None
-    assert gap["beyond"][0] == pytest.approx(scaled[0] - plain[0], abs=1e-4)
-    assert gap["beyond"][2] == 600 - tiny.WINDOW
+    assert gap.beyond is not None
+    assert gap.beyond[0] == pytest.approx(scaled[0] - plain[0], abs=1e-4)
+    assert gap.beyond[2] == 600 - tiny.WINDOW
+    # The running mean of the differences is the difference of the running means.
+    means = np.subtract(found.curves[1].mean, found.curves[0].mean)
+    assert np.abs(means - gap.mean).max() < 1e-4
     printed = capsys.readouterr().out
     assert "yarn: 600 of 600 tokens" in printed
+    _each_kind_alone_keeps_the_other(arguments, out)
+    capsys.readouterr()
     assert command.main([*arguments[:-2], "rerope"]) == 1
     assert "ReRoPE cannot be written for transformers" in capsys.readouterr().err
+
+
+def _each_kind_alone_keeps_the_other(arguments: list[str], out: Path) -> None:
+    before = stored.read(out)
+    for kind in ("passkey", "loss"):
+        assert command.main([*arguments, "--what", kind]) == 0
+        found = stored.read(out)
+        for name in ("curves", "grids"):
+            kept = [(one.link, one.facts["plan"]) for one in getattr(found, name)]
+            assert kept == [(one.link, one.facts["plan"]) for one in getattr(before, name)]
+        assert found.gaps == before.gaps
+        assert found.about == before.about
+    other = ["501" if one == "500" else one for one in arguments]
+    assert command.main([*other, "--what", "loss"]) == 1  # the file holds other lengths
+    assert stored.read(out).grids[0].lengths == (500,)
 
 
 def test_the_command_empties_the_cache(
@@ -113,7 +152,6 @@ def test_the_command_empties_the_cache(
 def test_what_ships_was_measured_beyond_the_window_with_the_exported_settings(name: str) -> None:
     found = stored.stored(name)
     assert found is not None
-    assert json.loads(stored.path_of(name).read_text())["about"]["command"] == stored.COMMAND
     assert len({one.facts["text_hash"] for one in (*found.curves, *found.grids)}) == 1
     assert len({one.facts["model_hash"] for one in (*found.curves, *found.grids)}) == 1
     for curve in found.curves:
@@ -124,3 +162,34 @@ def test_what_ships_was_measured_beyond_the_window_with_the_exported_settings(na
     for grid in found.grids:
         assert grid.is_done
         assert max(grid.lengths) > grid.trained_window
+
+
+def test_the_set_of_the_page_holds_four_methods_of_both_kinds_at_12288_tokens() -> None:
+    found = stored.stored()
+    assert found is not None
+    assert tuple(one.link for one in found.curves) == command.METHODS
+    assert tuple(one.link for one in found.grids) == command.METHODS
+    assert [one.is_plain for one in found.curves] == [True, False, False, False]
+    assert [one.link for one in found.gaps] == list(command.METHODS[1:])
+    assert all(one.total >= 12288 and one.trained_window == 8192 for one in found.curves)
+    assert all(one.beyond is not None and one.beyond[2] >= 4096 for one in found.gaps)
+    assert all(8192 in one.lengths and max(one.lengths) >= 12288 for one in found.grids)
+    # Where plain has left what it was trained on, YaRN and NTK-aware lose surely less.
+    for gap in found.gaps:
+        if gap.link.startswith(("yarn", "ntk_aware")):
+            assert gap.last is not None
+            assert gap.last[0] < -5 * gap.last[1]
+
+
+def test_the_stored_command_asks_for_the_very_plans_that_were_stored() -> None:
+    found = stored.stored()
+    assert found is not None
+    words = shlex.split(found.about["command"])
+    assert " ".join(words[:3]) == stored.COMMAND
+    asked = command.parser().parse_args(words[3:])
+    for curve in found.curves:
+        plan = Plan(link=curve.link, **command._loss_values(asked))
+        assert curve.facts["plan"] == plan.model_dump()
+    for grid in found.grids:
+        keys = PasskeyPlan(link=grid.link, **command._passkey_values(asked))
+        assert grid.facts["plan"] == json.loads(keys.model_dump_json())

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,12 @@ import pytest
 import torch
 
 from posviz import ParameterError
-from posviz.figures.lab.kernel_error import kernel_error
+from posviz.figures.lab.kernel_error import BOUND, CONTROL, kernel_error
 from posviz.figures.lab.kernel_memory import kernel_memory
-from posviz.figures.lab.kernel_time import kernel_time
+from posviz.figures.lab.kernel_time import ENCODING, kernel_time
 from posviz.lab.errors import LabError
-from posviz.lab.kernels import KERNELS, KernelPlan, KernelRun, devices
+from posviz.lab.kernels import KERNELS, KernelPlan, KernelRun, Point, devices
+from posviz.lab.kernels.__main__ import COMMAND, main, stored_plans
 from posviz.lab.kernels.budget import Budget, Sizes, predicted_bytes
 from posviz.lab.kernels.records import STORED, read_runs, write_runs
 from posviz.lab.kernels.run import measure
@@ -106,7 +108,7 @@ def test_memory_is_refused_before_it_is_taken() -> None:
     (first, second) = (one for one in run.points if one.kernel == "naive")
     assert not first.refused
     assert second.refused == (
-        "2,048 tokens would need about 2 GiB, more than the 0.25 GiB that this run may use."
+        "2,048 tokens would need about 2.1 GiB, more than the 0.25 GiB that this run may use."
     )
     assert [one.length for one in run.of("sdpa")] == [64, 2048]
 
@@ -255,10 +257,64 @@ def test_figures_draw_the_points(rotary: KernelRun) -> None:
     assert time_panel.words is kernel_time
     assert memory_panel.words is kernel_memory
     assert error_panel.words is kernel_error
-    allowed = next(t for t in error_panel.figure.data if t["name"] == "tolerance of the format")
-    np.testing.assert_allclose(allowed["y"], [one.tolerance for one in rotary.of("naive")])
+    drawn = {trace["name"]: trace for trace in error_panel.figure.data}
+    np.testing.assert_array_equal(drawn[BOUND]["y"], np.ones(7))
+    shares = [one.error / one.tolerance for one in rotary.of("sdpa")]
+    np.testing.assert_allclose(drawn[KERNELS["sdpa"]]["y"], shares)
+    assert max(shares) <= 1 < min(drawn[CONTROL]["y"])
+    encoding = named[ENCODING]
+    assert list(zip(encoding["x"], encoding["y"], strict=True)) == list(rotary.encoding_seconds)
     assert [panel.figure.layout["yaxis"]["title"]["text"] for panel in kernel_panels.panels(rotary)]
-    assert time_panel.notes[0].startswith("At 600 tokens ")
+    assert time_panel.notes[0].startswith("At 600 tokens one call of ")
+    assert time_panel.notes[1].startswith("Made before that call, once: ")
+
+
+def test_memory_that_is_not_told_apart_is_drawn_as_below(rotary: KernelRun) -> None:
+    points = (
+        Point("sdpa", 256, seconds=1.0, peak_bytes=300_000),
+        Point("sdpa", 512, seconds=1.0, peak_bytes=3 << 20),
+    )
+    run = replace(rotary, points=points)
+    line, below = (
+        trace
+        for trace in kernel_panels.panels(run)[1].figure.data
+        if trace["name"] == KERNELS["sdpa"]
+    )
+    np.testing.assert_array_equal(line["y"], [np.nan, 3.0])
+    assert (list(below["x"]), list(below["y"])) == ([256], [1.0])
+    assert "below 1 MiB" in below["hovertemplate"]
+    on_a_gpu = replace(run, plan={**run.plan, "device": "cuda"})
+    memory = kernel_panels.panels(on_a_gpu)[1].figure.data
+    (line,) = (trace for trace in memory if trace["name"] == KERNELS["sdpa"])
+    np.testing.assert_allclose(line["y"], [300_000 / 2**20, 3.0])
+
+
+def test_naive_and_sdpa_are_given_the_same_matrix_and_neither_times_it() -> None:
+    run = ran(link="alibi", lengths=[64], kernels="naive,naive_blocks,sdpa_matrix")
+    made = {one.kernel: one.made_seconds for one in run.points}
+    assert made["naive"] > 0 < made["sdpa_matrix"]
+    assert made["naive_blocks"] == 0
+    assert all(one.is_within and one.control > 100 for one in run.points)
+
+
+def test_a_busy_machine_is_told(rotary: KernelRun) -> None:
+    busy = replace(rotary, facts={**rotary.facts, "load": 12.03, "others": 1.5, "threads": 2})
+    assert kernel_panels.notes(busy)[-1].startswith("Other processes used 1.5 cores meanwhile")
+    assert kernel_tables.machine(busy) == (
+        "The machine: 2 threads, load 12.03 when it began (processes that ran or waited), 1.5 "
+        "cores used by other processes meanwhile."
+    )
+    idle = replace(rotary, facts={**rotary.facts, "others": 0.01})
+    assert not any("Other processes" in note for note in kernel_panels.notes(idle))
+
+
+def test_runs_that_go_on_at_once_share_what_is_free() -> None:
+    budget = Budget(10.0, 1 << 40, lambda: 1 << 30, sharers=4)
+    assert budget.refusal("sdpa", 8, 200 << 20) == ""
+    assert budget.refusal("sdpa", 8, 220 << 20) == (
+        "8 tokens would need about 0.21 GiB, more than 20% of the 1 GiB that are free here and "
+        "that 4 runs may share."
+    )
 
 
 def test_a_cross_stands_where_the_budget_ended_a_kernel() -> None:
@@ -286,12 +342,23 @@ def test_the_call_that_is_shown_runs(rotary: KernelRun, capsys: pytest.CaptureFi
 
 def test_stored_results_hold_what_the_page_says_and_every_point_is_within() -> None:
     command, runs = read_runs(STORED / "cpu.json")
-    assert command == "python -m posviz.lab.kernels"
-    assert [run.link for run in runs] == ["rope?head_dim=64", "alibi", "sliding_window?window=512"]
+    assert command == COMMAND  # without arguments, so its defaults made them
+    assert [dict(run.plan) for run in runs] == [plan.arguments for plan in stored_plans()]
     for run in runs:
-        assert {"torch", "python", "threads", "seed", "memory"} <= set(run.facts)
+        known = {"torch", "python", "threads", "seed", "memory", "load", "others"}
+        assert known <= set(run.facts)
         assert all(one.is_within is not False for one in run.points)
-        assert len(run.of("naive_blocks")) >= 5
+        assert all(one.control is None or one.control > 10 for one in run.points)
+        assert len(run.of("naive_blocks")) >= 4
+    assert runs[0].of("naive_blocks")[-1].length == 16384
+
+
+def test_the_whole_command_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "runs.json"
+    main(["--longest", "16", "--output", str(path), "--seconds=5"])
+    command, runs = read_runs(path)
+    assert command == f"{COMMAND} --longest 16 --seconds=5"
+    assert [dict(run.plan) for run in runs] == [plan.arguments for plan in stored_plans(16, 5.0)]
 
 
 def gpu_check() -> Any:

@@ -70,6 +70,27 @@ def test_a_control_writes_the_address() -> None:
     assert address_of(app) == {"link": "t5"}
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("is_causal", "banana", "is_causal must be"),
+        ("batch", "-1", "batch must be"),
+        ("heads", "100000", "heads must be"),
+        ("seed", "1e308", "seed must be"),
+        ("dtype", "banana", "dtype must be"),
+        ("most_seconds", "1e308", "most_seconds must be"),
+        ("most_memory", "-5", "most_memory must be"),
+        ("longest", "-1", "longest must be"),
+        ("kernels", "naive,foo", "kernels must be"),
+    ],
+)
+def test_an_address_out_of_range_is_told_and_not_used(name: str, text: str, said: str) -> None:
+    app = opened(**{name: text})
+    assert said in app.warning[0].value.replace("\\", "")
+    assert not app.error
+    assert address_of(app) == {}
+
+
 def test_what_cannot_be_used_is_said_and_not_run() -> None:
     app = opened(link="nothing", batch="many")
     assert "batch must be a whole number" in app.warning[0].value

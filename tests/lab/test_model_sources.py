@@ -161,3 +161,9 @@ def test_unknown_orders_and_too_long_texts_are_refused():
         orders.position_ids("revers", 4)
     with pytest.raises(LabError, match="there must be 1 to 512 tokens; got 513"):
         orders.position_ids("equal", 513)
+
+
+@pytest.mark.usefixtures("_allowed")
+def test_a_home_that_nobody_has_is_said():
+    with pytest.raises(LabError, match="no home folder of that user is known on this machine"):
+        sources.find("~nosuchuser/x")

@@ -1,5 +1,6 @@
 """The attention of tiny models, against transformers' own output and against loops by hand."""
 
+import dataclasses
 import json
 import math
 import shutil
@@ -12,7 +13,7 @@ from tiny_models import TEXT, decoder_folder, encoder_folder, transformers
 from posviz import attention, configs, parse
 from posviz.lab.errors import LabError
 from posviz.lab.installed import missing
-from posviz.lab.language_model import heads, load, observe, sources
+from posviz.lab.language_model import heads, load, observe, predicted, sources
 from posviz.lab.language_model.layers import Seen, core_weights, encoded
 from posviz.lab.workers import Cancelled
 from posviz.measures import given_scores, observed
@@ -77,7 +78,65 @@ def test_the_core_gives_the_attention_that_transformers_gives(tmp_path, name, pa
     found = observe.observe(no_report, model=str(folder), text=TEXT)
     assert (found.layers, found.heads, found.key_heads) == (2, 4, 2)
     assert found.largest_gap < 2e-6
-    assert parse(found.link) == configs.read(folder / "config.json").spec()
+    assert found.odd_layers == ()
+    assert [parse(one) for one in found.links] == [configs.read(folder / "config.json").spec()]
+
+
+GEMMA3 = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
+
+
+@pytest.mark.parametrize("tokens", [8, 24])
+@pytest.mark.parametrize(
+    ("name", "more"), [("Qwen3", {}), ("Gemma3Text", GEMMA3), ("Olmo2", GEMMA3)]
+)
+def test_norms_of_queries_and_keys_are_read_in_their_own_order_of_axes(
+    tmp_path, name, more, tokens
+):
+    folder = decoder_folder(tmp_path, name, heads=8, **more)
+    found = observe.observe(no_report, model=str(folder), text=TEXT, tokens=tokens)
+    assert (found.heads, found.key_heads) == (8, 2)
+    assert found.largest_gap < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "odd"),
+    [
+        ("Mistral", {"sliding_window": 8}, (0, 1)),
+        ("Gemma2", {"attn_logit_softcapping": 1.0, "sliding_window": 64, **GEMMA3}, (0, 1)),
+    ],
+)
+def test_attention_that_is_more_than_a_softmax_of_rotated_q_and_k_is_told(
+    tmp_path, name, more, odd
+):
+    folder = decoder_folder(tmp_path, name, **more)
+    found = observe.observe(no_report, model=str(folder), text=TEXT)
+    assert found.odd_layers == odd
+    assert found.largest_gap > 0.01
+
+
+def test_one_pass_gives_what_the_map_and_the_queries_and_keys_give(folder):
+    asked = {"model": str(folder), "text": TEXT, "layer": 1, "head": 2}
+    found = heads.closely(no_report, **asked)
+    for one, other in (
+        (found.map, observe.head_map(no_report, **asked)),
+        (found.pair, heads.queries_and_keys(no_report, **asked)),
+    ):
+        for field in dataclasses.fields(one):
+            np.testing.assert_array_equal(getattr(one, field.name), getattr(other, field.name))
+
+
+def test_half_a_surrogate_pair_is_no_text(folder):
+    with pytest.raises(LabError, match="text must be Unicode text; got half of a surrogate pair"):
+        observe.observe(no_report, model=str(folder), text="\ud800" * 20)
+
+
+def test_a_prediction_is_measured_beyond_the_fall_that_all_attention_has():
+    flat = predicted.from_no_positions(64)
+    waves = np.exp(np.cos(np.arange(64) / 5)) * flat
+    assert np.corrcoef(np.log(waves[:32]), np.log(flat[:32]))[0, 1] > 0.8
+    assert predicted.correlation(waves, flat) == 0
+    assert predicted.correlation(waves, waves**2 / flat) == pytest.approx(1)
+    assert predicted.correlation(waves, flat**2 / waves) == pytest.approx(-1)
 
 
 def test_another_base_would_be_noticed(folder):
@@ -110,6 +169,8 @@ def test_observed_statistics_are_those_of_transformers_weights(folder, own):
     first = own[..., 1:, 0].mean(axis=-1)
     np.testing.assert_allclose(found.statistics["first"], first, atol=1e-6)
     np.testing.assert_allclose(found.statistics["previous"], by_hand[..., 1], atol=1e-6)
+    far = [(rest[..., m, :] * (m - np.arange(23))).sum(axis=-1) for m in range(23)]
+    np.testing.assert_allclose(found.statistics["distance"], np.mean(far, axis=0), rtol=1e-5)
     np.testing.assert_allclose(found.maps, own, atol=1e-6)  # 24 tokens are fewer than its cells
     assert found.ranked("first")[0] == divmod(int(first.argmax()), 4)
     assert found.ranked("first", descending=False)[0] == divmod(int(first.argmin()), 4)
@@ -121,7 +182,12 @@ def test_predictions_are_the_core_s_softmax_of_equal_and_of_mean_content(folder)
     pair = heads.queries_and_keys(no_report, model=str(folder), text=TEXT, layer=1, head=2)
     frequencies = 500.0 ** (-np.arange(0, 8, 2) / 8)
     equal = 4.0 * np.cos(np.arange(23)[:, None] * frequencies).mean(axis=1)
-    np.testing.assert_allclose(found.predicted_equal, observed.expected_by_distance(equal))
+    for curve in found.predicted_equal:
+        np.testing.assert_allclose(curve, observed.expected_by_distance(equal), rtol=1e-6)
+    every = [sum(1 / (m + 1) for m in range(gap, 23)) / (23 - gap) for gap in range(23)]
+    np.testing.assert_allclose(found.predicted_none, every)  # query m sees m + 1 keys, all alike
+    q, k = (np.linalg.norm(one[1:], axis=-1).mean() for one in (pair.queries, pair.keys))
+    assert found.sizes[1, 2] == pytest.approx(q * k / math.sqrt(8), rel=1e-5)
     np.testing.assert_allclose(found.predicted_mean[1, 2], pair.predicted, rtol=1e-4)
     np.testing.assert_allclose(found.without_first[1, 2], pair.weight, rtol=1e-5)
 
@@ -228,6 +294,15 @@ def _deepened(folder):
     )
 
 
+def _no_number(folder):
+    config = folder / "config.json"
+    config.write_text(config.read_text().replace('"hidden_size": 32', '"hidden_size": 32.5'))
+
+
+def _nested(folder):
+    (folder / "config.json").write_text("[" * 100_000)
+
+
 def _with_code(folder):
     own = {"model_type": "own", "auto_map": {"AutoConfig": "own.Config"}}
     (folder / "config.json").write_text(json.dumps(own))
@@ -239,6 +314,8 @@ def _with_code(folder):
         (_cut, "transformers cannot read model: Error while deserializing header"),
         (_widened, "transformers cannot read model: "),
         (_deepened, "model lacks 9 of the model's weights, model.layers.2.input_layernorm.weight"),
+        (_no_number, "transformers cannot read model: "),
+        (_nested, "model: config.json is nested too deeply to be read"),
         (_with_code, "transformers cannot read model: .*contains custom code"),
     ],
 )

@@ -100,3 +100,5 @@ def test_models_and_texts_that_cannot_be_read_are_refused(folder, tmp_path):
         bert.permuted(no_report, model=str(folder), text="w1 w2", order="equal")
     with pytest.raises(LabError, match="is a causal language model; this needs an encoder"):
         permuted(decoder_folder(tmp_path), "equal")
+    with pytest.raises(LabError, match="the second text must have at least 5 tokens; got 4"):
+        permuted(folder, "equal", other="w1 w2")

@@ -8,9 +8,9 @@ import pytest
 from posviz import lab
 from posviz.lab.errors import LabError
 from posviz.lab.installed import missing
-from posviz.lab.language_model import bert, heads, observe, orders, sources
+from posviz.lab.language_model import bert, heads, observe, orders, predicted, sources
 
-PASSAGE = (Path(lab.__file__).parent / "passages" / "passage.txt").read_text(encoding="utf-8")
+PASSAGE = (Path(lab.__file__).parent / "passages" / "passage.txt").read_text("utf-8").strip()
 LIBRARIES = missing("torch", "transformers", "accelerate")
 needs_decoder = pytest.mark.skipif(
     bool(LIBRARIES or sources.SMOLLM2.missing()), reason=LIBRARIES or sources.SMOLLM2.missing()
@@ -32,7 +32,8 @@ def seen():
 @needs_decoder
 def test_the_core_gives_the_attention_of_all_270_heads(seen):
     assert (seen.layers, seen.heads, seen.key_heads) == (30, 9, 3)
-    assert seen.link == "rope?base=100000&head_dim=64"
+    assert seen.links == ("rope?base=100000&head_dim=64",)
+    assert seen.odd_layers == ()
     # float32 in transformers against float64 here, on weights of up to 1
     assert seen.largest_gap < 5e-5
     assert "".join(seen.tokens) == PASSAGE
@@ -49,6 +50,7 @@ def test_reading_a_file_once_leaves_the_gguf_library_as_it_was(seen):
 @needs_decoder
 def test_every_head_has_statistics_and_predictions(seen):
     count = len(seen.tokens)
+    assert 380 <= count <= 420
     for values in (seen.without_first, seen.predicted_mean):
         assert values.shape == (30, 9, count - 1)
         assert np.isfinite(values).all()
@@ -64,7 +66,14 @@ def test_every_head_has_statistics_and_predictions(seen):
 
 @needs_decoder
 def test_mean_queries_and_keys_tell_how_attention_falls_with_distance(seen):
-    assert np.median(seen.statistics["prediction"]) > 0.8
+    own = seen.statistics["prediction"]
+    assert np.median(own) > 0.8
+    # The means of other heads, with the same rotation, tell much less; no positions tell nothing.
+    others = seen.predicted_mean.reshape(270, -1)[::-1].reshape(seen.predicted_mean.shape)
+    wrong = predicted.correlation(seen.without_first, others)
+    assert np.median(wrong) < 0.7
+    assert own.mean() - wrong.mean() > 0.2
+    assert not predicted.correlation(seen.without_first, seen.predicted_none).any()
     # A head that looks at the token before does so by its mean query and mean key alone.
     layer, head = seen.ranked("previous")[0]
     found = heads.queries_and_keys(no_report, model="smollm2", text=PASSAGE, layer=layer, head=head)

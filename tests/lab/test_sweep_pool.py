@@ -9,6 +9,7 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,8 +17,9 @@ import pytest
 import posviz
 from posviz import parse
 from posviz.lab.errors import LabError
+from posviz.lab.extension import identity
 from posviz.lab.sweep import pool
-from posviz.lab.sweep.kept import key
+from posviz.lab.sweep.kept import Kept, key
 from posviz.lab.sweep.measuring import attempt
 from posviz.lab.sweep.plan import MOST_CELLS, Cell, Sweep
 from posviz.lab.sweep.run import prepare
@@ -85,22 +87,56 @@ def test_what_is_kept_is_not_measured_again(tmp_path: Path) -> None:
     assert len(prepare(first, tmp_path).missing) == 1
 
 
-def test_a_kept_cell_is_that_of_its_link_length_model_text_seed_and_version() -> None:
+def test_a_kept_cell_is_that_of_its_link_length_model_text_and_versions() -> None:
     cell = Cell("rope", 64, "/models/a")
-    task = Task(cell, "a text", 0, "hash of the weights", "1.0")
+    task = Task(cell, "a text", "hash of the weights", "1.0")
     others = [
         replace(task, cell=replace(cell, link="alibi")),
         replace(task, cell=replace(cell, length=65)),
         replace(task, text="another"),
-        replace(task, seed=1),
         replace(task, model_hash="of others"),
         replace(task, version="1.1"),
         replace(task, cell=Cell("rope", 64)),
     ]
-    assert len({key(one) for one in (task, *others)}) == 8
+    assert len({key(one) for one in (task, *others)}) == 7
     assert key(task) == key(replace(task, cell=replace(cell, model="/moved/a")))
     alone = Task(Cell("rope", 64), version="1.0")
-    assert key(alone) == key(replace(alone, text="nobody reads it", seed=3))
+    assert key(alone) == key(replace(alone, text="nobody reads it"))
+
+
+def test_a_cell_in_a_model_is_measured_again_when_a_package_that_runs_it_changes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    task = Task(Cell("rope", 64, "/models/a"), "a text", "hash of the weights", "1.0")
+    alone = Task(Cell("rope", 64), version="1.0")
+    before, before_alone = key(task), key(alone)
+    for name in ("torch", "transformers", "tokenizers", "gguf"):
+        found = identity.versions()
+        assert name in found
+        with monkeypatch.context() as patch:
+            changed = found | {name: "another"}
+            patch.setattr("posviz.lab.sweep.kept.versions", lambda changed=changed: changed)
+            assert key(task) != before
+            assert key(alone) == before_alone
+    assert key(task) == before
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"numbers": {"entropy": "abc"}, "facts": {}, "seconds": 1.0},
+        {"numbers": {"entropy": float("nan")}, "facts": {}, "seconds": 1.0},
+        {"numbers": {}, "facts": {}, "seconds": 1.0},
+        {"numbers": {"entropy": 1.0}, "facts": {}, "seconds": float("nan")},
+        {"numbers": {"entropy": 1.0}, "facts": [], "seconds": 1.0},
+    ],
+)
+def test_a_kept_file_that_holds_no_numbers_is_one_that_is_not_there(
+    content: dict[str, Any], tmp_path: Path
+) -> None:
+    task = Task(Cell("rope", 64), version="1.0")
+    Kept(tmp_path)._cache.write(key(task), content)
+    assert Kept(tmp_path).read(task) is None
 
 
 def test_processes_that_are_killed_cost_nothing(
@@ -168,7 +204,7 @@ def test_a_cell_whose_process_dies_each_time_has_a_reason_in_the_place_of_number
 
 
 def test_a_process_ends_when_whoever_started_it_is_gone() -> None:
-    worker = pool._started(1)
+    worker = pool._started(1, 1)
     worker.pipe.close()
     worker.process.join(60)
     assert worker.process.exitcode == 0
@@ -186,7 +222,6 @@ def test_a_process_ends_when_whoever_started_it_is_gone() -> None:
         ({"lengths": (True,)}, "lengths must be a whole number"),
         ({"lengths": (2.5,)}, "lengths must be a whole number"),
         ({"models": ()}, "Sweep: models must be a list of at least one entry; got none."),
-        ({"seed": -1}, "Sweep: seed must be a whole number of at least 0"),
         ({"text": 7}, "Sweep: text must be text; got 7."),
     ],
 )

@@ -124,17 +124,31 @@ def test_counting_asks_for_the_ups_since_the_last_reset(variant):
         assert {4, 5, 6, 7} <= answers
 
 
-def test_retrieval_repeats_a_segment_of_8_to_32():
-    found = made("retrieval", length=512)
+@pytest.mark.parametrize("variant", ["as trained", "sparser"])
+def test_most_frequent_count_is_as_frequent_as_its_chance_says(variant):
+    found = made("counting", length=512, variant=variant, sequences=400)
+    asked = found.targets[:, 256:][found.targets[:, 256:] != IGNORED] - 4
+    shares = np.bincount(asked, minlength=10) / len(asked)
+    assert shares.argmax() == 0
+    assert TASKS["counting"].chance == pytest.approx(0.1895, abs=1e-4)
+    assert shares[0] == pytest.approx(TASKS["counting"].chance, abs=0.02)
+
+
+@pytest.mark.parametrize("length", [64, 512])
+def test_retrieval_repeats_a_segment_of_an_eighth_to_half_of_the_length(length):
+    found = made("retrieval", length=length)
+    shortest, longest = length // 8, length // 2
     lengths = set()
     for tokens, targets in zip(found.tokens, found.targets, strict=True):
-        period = next(n for n in range(8, 33) if np.array_equal(tokens[n:], tokens[:-n]))
+        period = next(
+            n for n in range(shortest, longest + 1) if np.array_equal(tokens[n:], tokens[:-n])
+        )
         first = np.flatnonzero(targets != IGNORED)[0]
         lengths.add(int(first) - 3)
         assert (first - 3) % period == 0
         assert np.array_equal(targets[first:-1], tokens[first + 1 :])
-    assert min(lengths) >= 8
-    assert max(lengths) <= 32
+    assert shortest <= min(lengths) < 1.3 * shortest
+    assert 0.8 * longest < max(lengths) <= longest
     assert len(lengths) > 10
 
 

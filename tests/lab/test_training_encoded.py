@@ -11,6 +11,8 @@ from posviz.attention import output
 from posviz.catalog import catalog, parse
 from posviz.lab.encoded import Encoded, fitted
 from posviz.lab.errors import LabError
+from posviz.lab.training.plan import Plan
+from posviz.lab.training.run import asked
 from posviz.lab.training.trainable import refusal, trainable_links
 
 BATCH, HEADS, LENGTH, DIM = 3, 4, 24, 16
@@ -214,10 +216,25 @@ def test_sizes_and_lengths_are_fitted_unless_they_were_chosen():
         8,
     )
     assert fitted(parse("yarn?beta_fast=4"), **sizes).beta_fast == 4
+    # A value that was given stays, also where it is the declared default.
+    assert fitted(parse("yarn?beta_fast=32"), **sizes).beta_fast == 32
+    assert fitted(parse("t5?max_distance=128"), **sizes).max_distance == 128
     assert fitted(parse("learned?offset=2"), **sizes).rows == 514
     pose = fitted(parse("pose"), **sizes)
     assert (pose.window, pose.target_length) == (64, 512)
     assert len(fitted(parse("longrope"), **sizes).long_factor) == 8
+
+
+def test_link_of_a_result_says_a_given_value_that_counts_and_no_other():
+    plan = Plan()
+    for text, expected in (
+        ("yarn", "yarn"),
+        ("yarn?beta_fast=32", "yarn?beta_fast=32"),
+        ("yarn?beta_fast=32&scaling_factor=4", "yarn?scaling_factor=4&beta_fast=32"),
+        ("rope?base=10000", "rope"),
+        ("rope?base=500", "rope?base=500"),
+    ):
+        assert asked(parse(text), plan) == expected
 
 
 def test_positions_that_are_drawn_are_drawn_anew_while_training_only():

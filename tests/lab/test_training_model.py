@@ -1,5 +1,8 @@
 """The tiny model: what it sees, that it repeats itself, and how a training ends."""
 
+import math
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -8,27 +11,22 @@ import torch
 
 from posviz.catalog import parse
 from posviz.lab.errors import LabError
+from posviz.lab.training.batches import source_chances
 from posviz.lab.training.extend import METHODS, swap
 from posviz.lab.training.fit import fit
-from posviz.lab.training.measured import Places, places
+from posviz.lab.training.measured import Places, places, wilson
 from posviz.lab.training.model import fitted_to, started
 from posviz.lab.training.plan import Plan
 from posviz.lab.training.run import extend, train, train_all
+from posviz.lab.training.tasks import TASKS
+from posviz.lab.training.tested import tested as after_training
+from posviz.lab.training.trainable import trainable_links
+from posviz.lab.training.trained import Trained
 from posviz.lab.workers import Progress
 from posviz.lab.workers.job import Cancelled
 from posviz.parameters import ParameterError
 
 SMALL = {"length": 16, "steps": 6, "sequences": 4, "width": 16, "heads": 2, "test_sequences": 2}
-ONE_OF_EACH = [
-    "rope",
-    "alibi",
-    "learned",
-    "cope",
-    "shaw",
-    "forgetting",
-    "sliding_window",
-    "vo_rope",
-]
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +41,7 @@ def ignore(*_):
     return None
 
 
-@pytest.mark.parametrize("link", ONE_OF_EACH)
+@pytest.mark.parametrize("link", trainable_links())
 def test_a_later_token_changes_no_earlier_logit(link):
     plan = Plan(**SMALL)
     model = started(fitted_to(parse(link), plan), plan).eval()
@@ -99,9 +97,91 @@ def test_a_training_that_takes_too_long_is_cut_and_says_so():
     plan = {**SMALL, "steps": 5000, "most_seconds": 0.3}
     found = train(ignore, link="nope", plan=plan)
     (note,) = found.notes
-    assert note.startswith("The training was cut after 0.3 s, at step ")
+    assert note.startswith("The training was cut after 0.3 s of one core, at step ")
     assert found.is_done
     assert len(found.score) == 9
+
+
+def test_a_test_that_takes_too_long_is_ended_and_says_what_is_missing():
+    plan = Plan(**{**SMALL, "task": "flip_flop", "most_seconds": 0.001})
+    used = fitted_to(parse("nope"), plan)
+    begun = Trained(link="nope", fitted="nope", title="NoPE", plan=plan.model_dump())
+    found = after_training(started(used, plan), plan, begun, ignore)
+    (note,) = found.notes
+    assert note.startswith("The test was ended after 0.0005 s of one core, at ")
+    assert found.is_done
+
+
+def test_a_length_that_the_table_does_not_reach_is_left_out_with_its_reason():
+    found = train(ignore, link="learned?rows=20", plan={**SMALL, "steps": 1})
+    assert [math.isnan(one) for one in found.score] == [False] * 3 + [True] * 6
+    (note,) = found.notes
+    assert note.startswith("Not tested from 24 tokens on: ")
+    assert "the table ends after 20 rows" in note
+
+
+def test_shares_are_of_a_thousand_answers_with_an_interval():
+    plan = {**SMALL, "task": "flip_flop", "steps": 1, "test_up_to": 2, "test_sequences": 64}
+    found = train(ignore, link="nope", plan=plan)
+    assert list(found.answers) == ["as trained", "denser", "sparser"]
+    for variant, counts in found.answers.items():
+        for place, count in enumerate(counts):
+            share, low, high = (
+                row[variant][place] for row in (found.scores, found.low, found.high)
+            )
+            if found.lengths[place] not in (16, 32) and variant != "as trained":
+                assert math.isnan(count)
+                continue
+            assert count >= 1000
+            assert low <= share <= high
+            assert 0 <= low < high <= 1
+
+
+def test_interval_is_wilsons_and_wider_where_answers_hang_together():
+    # 9 of 10, z = 1.96: 0.596 to 0.982, as in the tables.
+    assert wilson(0.9, 10) == pytest.approx((0.5958, 0.9821), abs=1e-4)
+    alone = np.array([[1.0], [1.0], [0.0], [1.0]])
+    assert Places(alone, alone).share_within() == pytest.approx(wilson(0.75, 3.0))
+    # Four sequences of 100 answers, all alike: their variance, 4/3·Σ(x - p·k)²/(Σk)², is 100·4/3
+    # times p(1-p)/400, so that 400 answers are worth 3.
+    together = np.repeat(alone, 100, axis=1)
+    assert Places(together, together).share_within() == pytest.approx(wilson(0.75, 3.0))
+    right = np.ones((5, 40))
+    assert Places(right, right).share_within() == pytest.approx(wilson(1.0, 200))
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"length": 128, "test_up_to": 16}, "longest test, must be at most 1024 tokens; got 128"),
+        ({"test_up_to": 16, "test_sequences": 64}, "test_sequences must be at most 32 where"),
+    ],
+)
+def test_a_test_without_bounds_is_refused(values, words):
+    with pytest.raises(ParameterError, match=words):
+        Plan(**values)
+
+
+def test_every_task_brings_its_steps_and_its_start():
+    assert (Plan.for_task("markov").steps, Plan.for_task("markov").embedding_scale) == (400, 1.0)
+    chosen = Plan.for_task("retrieval")
+    assert chosen.embedding_scale == 8.0
+    weight = started(fitted_to(parse("nope"), chosen), chosen).embedding.weight
+    assert float(weight.detach().std()) == pytest.approx(1.0, abs=0.1)
+    plain = chosen.with_values(embedding_scale=1.0)
+    small = started(fitted_to(parse("nope"), plain), plain).embedding.weight
+    assert torch.allclose(weight, 8 * small, rtol=1e-5)
+
+
+def test_the_same_numbers_come_out_in_another_process():
+    code = (
+        "from posviz.lab.training.run import train\n"
+        f"found = train(lambda _: None, link='kerple_log', plan={SMALL!r})\n"
+        "print([float(one).hex() for one in (*found.loss, *found.score)])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    here = train(ignore, link="kerple_log", plan=SMALL)
+    assert done.stdout.strip() == str([float(one).hex() for one in (*here.loss, *here.score)])
 
 
 def test_rows_beyond_the_training_are_said_to_be_untrained():
@@ -161,14 +241,21 @@ def test_result_at_a_place_is_the_mean_over_what_counts_there():
     assert means == (2.0, 1.0)
 
 
-def test_no_model_beats_the_floor_of_the_source():
-    plan = Plan(**{**SMALL, "steps": 60, "width": 32, "sequences": 16})
+class Knowing(torch.nn.Module):
+    """A model that knows the table of the source and how often it is disturbed."""
+
+    def forward(self, tokens):
+        return torch.from_numpy(np.log(source_chances(tokens.numpy())))
+
+
+def test_a_model_that_knows_the_source_is_at_the_floor_and_one_that_knows_nothing_at_chance():
+    plan = Plan(**SMALL)
+    values = places(Knowing(), plan, 16).values[:, 1:]
+    assert np.allclose(values, TASKS["markov"].best, atol=1e-6)
     model = started(fitted_to(parse("rope"), plan), plan)
-    fit(model, plan, ignore)
-    values = places(model, plan, 16).values[:, 1:]
-    # Averaged over all that could have come, the loss at every single place is above the entropy.
-    assert values.min() > plan.about.best
-    assert plan.about.best == pytest.approx(0.565, abs=1e-3)
+    with torch.no_grad():
+        model.head.weight.zero_()
+    assert places(model, plan, 16).mean() == pytest.approx(math.log(16), abs=1e-6)
 
 
 def test_swapped_frequencies_are_those_of_the_method():
@@ -211,6 +298,9 @@ def test_extension_gives_a_loss_for_each_method_and_factor():
     # At the length of training the plain frequencies are those it was trained with.
     near = found.at_training_length["none"]
     assert near[0] == near[1]
+    assert found.facts["threads"] == 1
+    (note,) = found.notes
+    assert note.startswith("The model has not learned the task: at 16 tokens, without any change, ")
     with pytest.raises(LabError, match="task must be one whose test is a loss"):
         extend(ignore, plan={**SMALL, "task": "copy"})
     with pytest.raises(LabError, match=r"no method 'YARN'; (closest|known): "):

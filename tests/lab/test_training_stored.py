@@ -4,11 +4,15 @@ import json
 import math
 import subprocess
 import sys
+from dataclasses import fields
 
 import pytest
 
+from posviz.catalog import parse
 from posviz.lab.training import stored
-from posviz.lab.training.__main__ import MAIN, SEEDS, work
+from posviz.lab.training.__main__ import MAIN, MOST_SECONDS, SEEDS, work
+from posviz.lab.training.extend import METHODS
+from posviz.lab.training.model import fitted_to
 from posviz.lab.training.plan import Plan
 from posviz.lab.training.tasks import TASKS
 from posviz.lab.training.trainable import trainable_links
@@ -102,3 +106,26 @@ def test_what_a_page_reads_imports_no_torch():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+SHIPPED = sorted(stored.FOLDER.glob("*/*.json"))
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_every_shipped_file_is_of_this_code_and_of_the_plan_of_its_name(path):
+    kept = stored.read(path)
+    is_extension = path.parent.name == "extension"
+    kind = Extended if is_extension else Trained
+    assert set(kept) == {"recipe", *(one.name for one in fields(kind))}
+    assert kept["is_done"]
+    name, _, seed = path.stem.rpartition("_")
+    limit = {"seed": int(seed), "most_seconds": MOST_SECONDS}
+    if is_extension:
+        plan = Plan.for_extension(name, **limit)
+        assert set(kept["loss"]) == set(kept["at_end"]) == set(kept["right"]) == set(METHODS)
+    else:
+        plan = Plan.for_task(path.parent.name, **limit)
+        assert stored.file_of(kept["plan"]["task"], kept["link"], int(seed)) == path
+        assert fitted_to(parse(kept["link"]), plan) == parse(kept["fitted"])
+    assert kept["facts"]["threads"] == 1
+    assert stored.is_current(path, plan.model_dump())

@@ -14,6 +14,7 @@ from tasks_for_workers import Point
 
 from posviz.lab.errors import LabError
 from posviz.lab.workers import Job, Pool, Progress
+from posviz.lab.workers.limit import sharers
 from posviz.lab.workers.run import Run
 
 TASKS = "tasks_for_workers"
@@ -242,6 +243,62 @@ def test_a_worker_that_cannot_be_started_fails_the_run_and_not_the_pool(make, mo
         patch.setattr(sys, "executable", "/nowhere/python")
         assert ran(pool, "who").problem == "No worker could be started: No such file or directory."
     assert ran(pool, "add", a=1, b=1).result == 2
+
+
+def test_an_idle_worker_that_dies_takes_no_run_with_it(make):
+    pool = make()
+    pid = ran(pool, "who").result
+    os.kill(pid, signal.SIGKILL)
+    status = ran(pool, "who")  # before anybody has heard of it
+    assert status.phase == "done"
+    assert status.result != pid
+
+
+# --- as long as a job may take
+
+
+def test_a_run_that_takes_too_long_is_ended_and_keeps_what_it_has_reported(make):
+    pool = make(most_seconds=0.8)
+    failed = ran(pool, "count")
+    assert failed.phase == "failed"
+    assert failed.problem.startswith("The run was ended after 1 s, the longest that this server ")
+    assert "(POSVIZ_JOB_SECONDS); what was finished by then is kept." in failed.problem
+    assert len(failed.progress.partial) > 2
+    (pid,) = pids(pool)
+    assert ran(pool, "who").result == pid  # it listened, so its worker lives on
+
+
+def test_a_run_that_takes_too_long_and_does_not_listen_is_killed(make):
+    pool = make(most_seconds=0.8, grace=0.2)
+    failed = ran(pool, "deaf")
+    assert failed.phase == "failed"
+    assert "nothing was finished by then" in failed.problem
+    assert ran(pool, "add", a=1, b=1).result == 2
+
+
+def test_the_longest_time_comes_from_the_environment(monkeypatch):
+    monkeypatch.delenv("POSVIZ_JOB_SECONDS", raising=False)
+    assert Pool(limit=1).most_seconds == 1800
+    monkeypatch.setenv("POSVIZ_JOB_SECONDS", "90.5")
+    assert Pool(limit=1).most_seconds == 90.5
+    for text in ("0", "-1", "long", "nan", "inf"):
+        monkeypatch.setenv("POSVIZ_JOB_SECONDS", text)
+        with pytest.raises(LabError) as refused:
+            Pool(limit=1)
+        assert str(refused.value) == (
+            "POSVIZ_JOB_SECONDS: the seconds that one run may take must be a number from 1; "
+            f"got {text!r}."
+        )
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/oom_score_adj"), reason="Linux alone has it")
+def test_the_system_ends_a_worker_before_the_server_when_memory_runs_out(make):
+    pool = make(limit=3)
+    theirs = ran(pool, "reads", path="/proc/self/oom_score_adj").result
+    with open("/proc/self/oom_score_adj") as ours:
+        assert int(theirs) == 1000 >= int(ours.read())
+    assert ran(pool, "share").result == 3
+    assert sharers() == 1
 
 
 # --- the queue

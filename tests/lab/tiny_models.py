@@ -21,7 +21,7 @@ def transformers() -> Any:
         return importlib.import_module("transformers")
 
 
-def decoder_folder(folder: Path, name: str = "Llama", **more: Any) -> Path:
+def decoder_folder(folder: Path, name: str = "Llama", *, heads: int = 4, **more: Any) -> Path:
     """Two layers, four query heads over two key heads, head_dim 8."""
     lib = transformers()
     config = getattr(lib, f"{name}Config")(
@@ -29,13 +29,14 @@ def decoder_folder(folder: Path, name: str = "Llama", **more: Any) -> Path:
         hidden_size=32,
         intermediate_size=48,
         num_hidden_layers=2,
-        num_attention_heads=4,
+        num_attention_heads=heads,
         num_key_value_heads=2,
         head_dim=8,
         max_position_embeddings=128,
         **more,
     )
-    return _saved(folder, getattr(lib, f"{name}ForCausalLM"), config, ends=False)
+    kind = getattr(lib, f"{name.removesuffix('Text')}ForCausalLM")
+    return _saved(folder, kind, config, ends=False)
 
 
 def encoder_folder(folder: Path) -> Path:

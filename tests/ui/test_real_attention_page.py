@@ -14,9 +14,16 @@ from streamlit.testing.v1 import AppTest
 
 import posviz.ui.lab
 from posviz.lab.extension import stored
-from posviz.lab.extension.records import LossCurve, PasskeyGrid
+from posviz.lab.extension.records import MEASURED, Gap, LossCurve, PasskeyGrid
 from posviz.lab.language_model import sources
-from posviz.lab.language_model.records import STATISTICS, HeadMap, Observation, QueriesKeys
+from posviz.lab.language_model import stored as model_stored
+from posviz.lab.language_model.records import (
+    STATISTICS,
+    Closely,
+    HeadMap,
+    Observation,
+    QueriesKeys,
+)
 from posviz.ui.real_attention import address, code, model_choice, model_section, one_head
 from posviz.ui.real_attention import queries_keys as qk
 from posviz.ui.real_attention.kernel_controls import PLAN as KERNEL_PLAN
@@ -89,11 +96,11 @@ def seen() -> Observation:
         maps=weights[..., ::2, ::2],
         map_places=np.arange(CELLS) * 2 + 0.5,
         match=10.5,
-        predicted_equal=profile[0, 0, :-1],
+        predicted_equal=profile[:, 0, :-1],
         predicted_mean=profile[..., :-1],
         sizes=np.ones((LAYERS, HEADS), dtype=np.float32),
-        largest_gap=1e-6,
-        link="rope?base=100000&head_dim=8",
+        gaps=np.full(LAYERS, 1e-6),
+        links=("rope?base=100000&head_dim=8",),
         seconds=1.5,
         facts={"text_sha256": code_hash(model_choice.passage()), "posviz": "0"},
     )
@@ -137,8 +144,12 @@ def queries_and_keys(seen: Observation, layer: int, head: int) -> QueriesKeys:
         given=rest / 4.0,
         weight=seen.by_distance[layer, head],
         predicted=seen.predicted_mean[layer, head],
-        link=seen.link,
+        link=seen.links[0],
     )
+
+
+def closely(seen: Observation, layer: int, head: int) -> Closely:
+    return Closely(map=head_map(seen, layer, head), pair=queries_and_keys(seen, layer, head))
 
 
 @pytest.fixture
@@ -194,14 +205,66 @@ def test_without_the_models_one_line_says_how_to_get_them_and_nothing_can_be_run
     assert app.button(key="permute").disabled
 
 
+def test_without_the_model_all_its_heads_are_drawn_from_what_is_stored(absent):
+    app = opened(section="model")
+    said = " ".join(texts(app))
+    assert "**Stored results**" in said
+    assert "30 layers × 9 heads = 270 heads" in said
+    assert model_stored.COMMAND in said
+    wanted = (
+        "Attention map of all 270 heads",
+        f"Every head: {STATISTICS['prediction']}",
+        "Mean attention against distance",
+        "Entropy against position",
+        "Attention of layer 16, head 0",
+        "Logit against distance, layer 16, head 0",
+    )
+    assert tuple(headings(app)) == wanted
+    assert not [one for one in app.button if one.key == "closely"]
+    other = opened(section="model", layer="3")
+    assert other.button(key="closely").disabled
+    assert any("Another head needs the model." in text for text in texts(other))
+
+
+def test_without_the_encoder_its_stored_run_is_drawn_and_told_from_what_is_wished(absent):
+    app = opened(section="bert")
+    assert "**Stored results**" in " ".join(texts(app))
+    assert len(charts(app)) == 2
+    assert len(app.info) == 1
+    found = opened(section="bert", bert_order="equal")
+    assert "other texts or position ids" in found.info[1].value
+    assert "order='shuffled'" in next(one.value for one in found.code)
+
+
+def test_a_run_of_ones_own_takes_the_place_of_what_is_stored(finished):
+    said = " ".join(texts(opened(section="model")))
+    assert "**Stored results**" not in said
+    assert "**12 tokens**" in said
+
+
+def test_weights_that_the_core_does_not_make_are_told(finished, seen):
+    finished[model_section.RUN] = dataclasses.replace(seen, gaps=np.array([1e-6, 0.4, 1e-6]))
+    app = opened(section="model")
+    (warning,) = app.warning
+    assert "in layer 1 they differ by up to 0.4" in warning.value
+    assert not any("makes the same weights" in text for text in texts(app))
+
+
 def test_without_the_models_stored_results_are_drawn_all_the_same(absent, stored_set):
     app = opened(section="extension")
     assert app.button(key="run-real_attention_loss").disabled
     names = [trace.get("name") for chart in charts(app) for trace in chart["data"]]
-    assert {"rope", "yarn?scaling_factor=2"} <= {str(name).split(":")[0] for name in names}
+    assert {"RoPE", "YaRN ×2"} <= {str(name).split(":")[0] for name in names}
     said = " ".join(texts(app))
     assert "**Stored results**" in said
-    assert stored.COMMAND in said
+    assert f"`{stored.COMMAND} --threads 1`" in said
+    assert "SmolLM2 reading alice.txt" in said
+    assert (
+        "Beyond it YaRN ×2 loses least: 0.250 ± 0.030 less than plain on the same tokens." in said
+    )
+    assert "Not above the plain model's level within L: YaRN ×2." in said
+    assert "YaRN ×2: 1 of 2 keys within L, 0 of 2 keys beyond L, 10% when asked for absent" in said
+    assert "Loss less that of the plain model" in headings(app)
 
 
 @pytest.fixture
@@ -209,31 +272,49 @@ def stored_set(monkeypatch):
     """A stored set of two methods."""
     found = stored.Stored(
         name="two",
-        about={"model": "smollm2", "text": "alice.txt"},
+        about={"title": "SmolLM2", "text": "alice.txt", "command": f"{stored.COMMAND} --threads 1"},
         curves=tuple(loss_curve(link) for link in ("rope", "yarn?scaling_factor=2")),
+        gaps=(GAP,),
         grids=tuple(passkeys(link) for link in ("rope", "yarn?scaling_factor=2")),
     )
     monkeypatch.setattr(stored, "stored", lambda: found)
     return found
 
 
+TITLES = {"rope": "RoPE", "yarn?scaling_factor=2": "YaRN ×2"}
+GAP = Gap(
+    link="yarn?scaling_factor=2",
+    against="rope",
+    positions=(64.0, 128.0, 192.0),
+    mean=(0.0, -0.25, -0.5),
+    low=(-0.1, -0.35, -0.6),
+    high=(0.1, -0.15, -0.4),
+    counts=(64, 64, 64),
+    within=(0.01, 0.02, 127.0),
+    beyond=(-0.25, 0.03, 128.0),
+    last=(-0.5, 0.04, 64.0),
+)
+
+
 def loss_curve(link: str) -> LossCurve:
     return LossCurve(
         link=link,
         applied=link,
-        title=link.partition("?")[0],
+        title=TITLES[link],
         positions=(64.0, 128.0, 192.0),
         mean=(3.5, 3.25, 3.0),
         low=(3.4, 3.15, 2.9),
         high=(3.6, 3.35, 3.1),
         counts=(64, 64, 64),
-        window=64,
+        mean_window=64,
         trained_window=128,
         rope_parameters={"rope_type": "default", "rope_theta": 100000.0},
         total=256,
         read=256,
         within=(3.4, 0.1, 127.0),
         beyond=(3.1, 0.125, 128.0),
+        last=(3.2, 0.25, 64.0),
+        is_plain=link == "rope",
         notes=("A note of the export.",),
         seconds=12.0,
         facts={
@@ -248,12 +329,16 @@ def passkeys(link: str) -> PasskeyGrid:
     return PasskeyGrid(
         link=link,
         applied=link,
-        title=link,
+        title=TITLES[link],
         lengths=(128, 256),
         depths=(0.25, 0.75),
+        exact=((1.0, 0.0), (0.0, 0.0)),
         right=((1.0, 0.8), (0.4, 0.2)),
         loss=((0.1, 0.2), (1.0, 2.0)),
-        tries=5,
+        absent_exact=((0.2, 0.0), (0.2, 0.0)),
+        absent_right=((0.4, 0.2), (0.4, 0.2)),
+        absent_loss=((2.0, 2.0), (2.0, 2.0)),
+        tries=1,
         trained_window=128,
         rope_parameters={"rope_type": "default"},
         is_done=True,
@@ -266,7 +351,11 @@ def test_the_settings_that_were_applied_stand_on_the_page_with_the_checks_word(s
     assert stored_set.curves[0].facts["settings"] in applied
     assert any("PV202: too short." in text for text in texts(app))
     tables = [one.proto.body for one in app.get("html")]
-    row = "<td>3.400 ± 0.100</td><td>3.100 ± 0.125</td><td>256</td><td>12</td>"
+    row = (
+        "<td>YaRN ×2</td><td>3.400 ± 0.100</td><td>3.100 ± 0.125</td><td>3.200 ± 0.250</td>"
+        "<td>+0.010 ± 0.020</td><td>-0.250 ± 0.030</td><td>-0.500 ± 0.040</td><td>256</td>"
+        "<td>12</td>"
+    )
     assert any(row in table for table in tables)
 
 
@@ -300,8 +389,8 @@ def test_an_address_restores_every_value_of_its_section(section):
         "key": 4,
         "methods": "rope yarn?scaling_factor=4",
         "length": 640,
-        "window": 256,
-        "mean": 32,
+        "artificial_window": None,
+        "mean_window": 32,
         "key_seed": 7,
         "bert_text": "The dog bit the man.",
         "bert_other": "The man bit the dog.",
@@ -333,7 +422,8 @@ def test_all_heads_are_drawn_and_sorted_by_the_chosen_statistic(finished, seen):
     grid = charts(app)[0]
     marks = next(trace for trace in grid["data"] if trace.get("name") == "heads")
     assert [tuple(one) for one in marks["customdata"]] == seen.ranked("first")
-    assert {"measured", "predicted"} <= {trace.get("name") for trace in grid["data"]}
+    names = {trace.get("name") for trace in grid["data"]}
+    assert {"measured", "predicted from mean q and k", "no positions"} <= names
     said = " ".join(texts(app))
     assert "**12 tokens**" in said
     assert "3 layers × 4 heads = 12 heads" in said
@@ -346,7 +436,7 @@ def test_choosing_a_head_by_its_numbers_changes_the_address_and_the_close_view(f
     assert not app.exception
     assert written(app)["layer"] == "2"
     assert any("#### Layer 2, head 2" in text for text in texts(app))
-    assert app.button(key="whole-map").label == "Map of layer 2, head 2, token by token"
+    assert app.button(key="closely").label == "Look closely at layer 2, head 2"
 
 
 def test_a_layer_that_the_model_does_not_have_shows_its_last(finished):
@@ -355,7 +445,7 @@ def test_a_layer_that_the_model_does_not_have_shows_its_last(finished):
 
 
 def test_the_whole_map_is_shown_for_the_head_that_it_is_of(finished, seen):
-    finished[one_head.RUN] = head_map(seen, 1, 2)
+    finished[one_head.RUN] = closely(seen, 1, 2)
     alts = [
         one.proto.alt for one in opened(section="model", layer="1", head="2").get("plotly_chart")
     ]
@@ -364,12 +454,12 @@ def test_the_whole_map_is_shown_for_the_head_that_it_is_of(finished, seen):
     assert not any(
         one.proto.alt.startswith("Attention of layer") for one in other.get("plotly_chart")
     )
-    assert other.button(key="whole-map")
+    assert other.button(key="closely")
 
 
 def test_q_and_k_are_carried_to_the_attention_page_as_its_given_pair(finished, seen):
-    found = queries_and_keys(seen, 1, 2)
-    finished[qk.RUN] = found
+    finished[one_head.RUN] = closely(seen, 1, 2)
+    found = finished[one_head.RUN].pair
     app = opened(section="model", layer="1", head="2", query="3", key="5")
     links = [one.proto for one in app.get("page_link") if "Take q and k" in one.proto.label]
     assert "query of token 3" in links[0].label
@@ -402,13 +492,13 @@ def test_what_is_read_is_what_stands_in_the_box(monkeypatch):
 
 
 def test_methods_that_cannot_be_exported_are_said_and_the_others_can_run(monkeypatch):
-    app = opened(section="extension", methods="rope nonsense", mean="32")
+    app = opened(section="extension", methods="rope nonsense", mean_window="32")
     assert any("There is no encoding" in one.value for one in app.error)
 
 
 def test_a_mean_longer_than_the_text_is_said():
-    app = opened(section="extension", length="128", mean="256")
-    assert any("window must be less than length" in one.value for one in app.error)
+    app = opened(section="extension", length="128", mean_window="256")
+    assert any("mean_window must be less than length" in one.value for one in app.error)
 
 
 @pytest.mark.parametrize("what", ["loss", "passkey"])
@@ -429,13 +519,15 @@ def test_what_a_run_has_so_far_is_drawn(what, monkeypatch, stored_set):
         assert len(app.get("bidi_component")) == 1
     else:
         names = [trace["name"] for trace in charts(app)[-1]["data"]]
-        assert names == ["rope"]
+        assert names == ["RoPE"]
 
 
 def unfinished(grid: PasskeyGrid) -> PasskeyGrid:
     nothing = (float("nan"),) * len(grid.depths)
     return dataclasses.replace(
-        grid, right=(grid.right[0], nothing), loss=(grid.loss[0], nothing), is_done=False
+        grid,
+        **{name: (getattr(grid, name)[0], nothing) for name in MEASURED},
+        is_done=False,
     )
 
 
@@ -445,13 +537,12 @@ def test_the_code_of_stored_results_prints_them(stored_set, capsys):
         if block.language == "python" and "stored(" in block.value:
             exec(block.value.replace("stored('two')", "stored()"), {})
     printed = capsys.readouterr().out
-    assert "yarn?scaling_factor=2 (3.4, 0.1, 127.0) (3.1, 0.125, 128.0)" in printed
-    assert "yarn?scaling_factor=2 (128, 256) (0.25, 0.75) ((1.0, 0.8), (0.4, 0.2))" in printed
+    assert "YaRN ×2 (3.4, 0.1, 127.0) (3.1, 0.125, 128.0)" in printed
+    assert "YaRN ×2 (128, 256) (0.25, 0.75) ((1.0, 0.0), (0.0, 0.0))" in printed
 
 
 def test_the_code_of_every_figure_calls_a_task_of_the_lab_with_what_the_page_shows(finished, seen):
-    finished[one_head.RUN] = head_map(seen, 1, 2)
-    finished[qk.RUN] = queries_and_keys(seen, 1, 2)
+    finished[one_head.RUN] = closely(seen, 1, 2)
     blocks = [one.value for one in opened(section="model", layer="1", head="2").code]
     calls = {"observe(": 0, "head_map(": 0, "queries_and_keys(": 0}
     for block in blocks:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from annotated_types import Ge, Gt, Le
@@ -156,6 +156,9 @@ used = $freq_scale * ((used + shift + jitter) * np.exp(log) if $phase == "traini
             slider=(-0.7, 0.7),
         ),
     ] = None
+
+    def at_test(self) -> Self:
+        return self.with_values(phase="test")
 
     def check_rules(self) -> None:
         super().check_rules()

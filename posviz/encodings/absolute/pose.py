@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from annotated_types import Ge, Le
@@ -161,6 +161,19 @@ used = positions + np.array([0, *$skips] if $skips else u)[(positions[:, None] >
             unit="tokens",
         ),
     ] = ()
+
+    def suited(self, length: int, longest: int) -> dict[str, Any]:
+        return {
+            **super().suited(length, longest),
+            "window": length,
+            "target_length": longest,
+            "text_length": longest,
+            "examples": 1,
+        }
+
+    def at_test(self) -> Self:
+        # Windows cut into chunks are for training alone; the target is then read as it stands.
+        return self.with_values(chunks=1, window=self.target_length)
 
     def check_rules(self) -> None:
         super().check_rules()

@@ -94,6 +94,9 @@ used = np.sort(given or drawn)[positions.astype(int)].astype(float)
         ),
     ] = ()
 
+    def suited(self, length: int, longest: int) -> dict[str, Any]:
+        return {**super().suited(length, longest), "max_position": longest}
+
     def check_rules(self) -> None:
         super().check_rules()
         inside = range(self.first, self.first + self.max_position)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from annotated_types import Ge, Le
@@ -96,6 +96,12 @@ used = positions + k
         ),
     ] = "paper"
     seed: DrawSeed = 0
+
+    def suited(self, length: int, longest: int) -> dict[str, Any]:
+        return {**super().suited(length, longest), "largest_shift": longest - length}
+
+    def at_test(self) -> Self:
+        return self.with_values(phase="test")
 
     def check_rules(self) -> None:
         super().check_rules()

@@ -156,6 +156,9 @@ class CountedDistanceBias(BiasEncoding):
         ),
     ] = False
 
+    def suited(self, length: int, longest: int) -> dict[str, Any]:
+        return {**super().suited(length, longest), "bidirectional": False}
+
     @property
     def is_causal_only(self) -> bool:
         return not self.bidirectional

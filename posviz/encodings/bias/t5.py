@@ -135,6 +135,14 @@ matrix = $scale * np.moveaxis(beta[bucket], -1, 0)
         }.items()
     }
 
+    def suited(self, length: int, longest: int) -> dict[str, Any]:
+        return {
+            **super().suited(length, longest),
+            "num_buckets": min(32, length // 2),
+            "max_distance": length // 2,
+            "bidirectional": False,
+        }
+
     def check_rules(self) -> None:
         super().check_rules()
         if self.bidirectional and self.num_buckets < 4:

@@ -65,6 +65,9 @@ matrix = np.moveaxis(table[np.clip(distance, -K, K) + K], -1, 0)
         ),
     ] = 6
 
+    def suited(self, length: int, longest: int) -> dict[str, Any]:
+        return {**super().suited(length, longest), "largest_distance": length}
+
     def initial(self, rng: np.random.Generator) -> NumpyParts:
         return {"table": rng.normal(0, 0.02, (2 * self.largest_distance + 1, self.heads))}
 

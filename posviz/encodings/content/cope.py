@@ -103,6 +103,9 @@ logits = content + added / (np.sqrt(D) if $divides_position else 1)
         "released code, cope-nodiv": {"divides_position": False},
     }
 
+    def suited(self, length: int, longest: int) -> dict[str, Any]:
+        return {**super().suited(length, longest), "npos_max": length}
+
     def initial(self, rng: np.random.Generator) -> NumpyParts:
         drawn = rng.normal(0, self.head_dim**-0.5, (self.npos_max, self.head_dim))
         return {"pos_emb": drawn if self.embedding == "normal" else np.zeros_like(drawn)}

@@ -55,6 +55,9 @@ class Extension(RotaryEncoding):
 
     original_max_position_embeddings: OriginalLength = 4096
 
+    def suited(self, length: int, longest: int) -> dict[str, Any]:
+        return {**super().suited(length, longest), "original_max_position_embeddings": length}
+
     def factor_at(self, length: int) -> float:
         """The factor s that applies when the model runs at this length."""
         return 1.0
@@ -64,6 +67,9 @@ class FactorExtension(Extension):
     """An extension whose strength is one factor s."""
 
     scaling_factor: ScalingFactor = 16.0
+
+    def suited(self, length: int, longest: int) -> dict[str, Any]:
+        return {**super().suited(length, longest), "scaling_factor": longest / length}
 
     def factor_at(self, length: int) -> float:
         return self.scaling_factor
@@ -132,6 +138,10 @@ class BetaRampExtension(RampExtension):
             scale="log",
         ),
     ] = 1.0
+
+    def suited(self, length: int, longest: int) -> dict[str, Any]:
+        # 32 turns within the window would leave no pair as it is in so short a one.
+        return {**super().suited(length, longest), "beta_fast": min(32.0, max(1.0, length / 8))}
 
     def check_rules(self) -> None:
         super().check_rules()

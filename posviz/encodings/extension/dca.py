@@ -103,6 +103,13 @@ relative_distance = np.where(chunks > 0, beyond, m - n)
         ),
     ] = "paper"
 
+    def suited(self, length: int, longest: int) -> dict[str, Any]:
+        return {
+            **super().suited(length, longest),
+            "chunk_size": length * 3 // 4,
+            "local_window": length // 8,
+        }
+
     @classmethod
     def starting_values(cls, **known: Any) -> dict[str, Any]:
         """Chunks of 3L/4 and a window of L/8, as ChunkLlama's code sets them."""

@@ -90,6 +90,9 @@ inv_freq = (b * alpha ** (d / (d - 2))) ** (-np.arange(0, d, 2) / d)
         ),
     ] = "transformers"
 
+    def suited(self, length: int, longest: int) -> dict[str, Any]:
+        return {**super().suited(length, longest), "scaling_factor": longest / length}
+
     def factor_at(self, length: int) -> float:
         beyond = super().factor_at(length)
         match self.rule:

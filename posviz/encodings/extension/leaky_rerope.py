@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from annotated_types import Ge, Le
 from array_api_compat import array_namespace
@@ -57,6 +57,9 @@ relative_distance = np.where(m - n < w, m - n, w + (m - n - w) / k)
             scale="log",
         ),
     ] = 8.0
+
+    def suited(self, length: int, longest: int) -> dict[str, Any]:
+        return {**super().suited(length, longest), "scaling_factor": longest / length}
 
     def relative_distance(self, query: Array, key: Array) -> Array:
         distance = query - key

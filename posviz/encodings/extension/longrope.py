@@ -146,6 +146,9 @@ inv_freq = $base ** (-np.arange(0, d, 2) / d) / np.array(long if is_long else sh
         ),
     ] = "length"
 
+    def suited(self, length: int, longest: int) -> dict[str, Any]:
+        return {**super().suited(length, longest), "scaling_factor": longest / length}
+
     @classmethod
     def starting_values(cls, **known: Any) -> dict[str, Any]:
         """Lists for another number of pairs than the defaults have, and a window for the factor.

@@ -63,6 +63,9 @@ class Resonance(Yarn):
 
     scaling_factor: ScalingFactor = 1.0
 
+    def suited(self, length: int, longest: int) -> dict[str, Any]:
+        return {**super().suited(length, longest), "scaling_factor": longest / length}
+
     def frequencies(self, length: int, *, xp: Any = np, device: Any = None) -> Array:
         before = super().frequencies(length, xp=xp, device=device)
         return 2 * math.pi / xp.round(wavelengths(before))

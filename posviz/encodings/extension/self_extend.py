@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from annotated_types import Ge, Le
 from array_api_compat import array_namespace
@@ -75,6 +75,9 @@ relative_distance = np.where(m - n < w, m - n, m // G + shift - n // G)
             "divides w) or w - ⌊w/G⌋ (the algorithm as printed)."
         ),
     ] = "true_division"
+
+    def suited(self, length: int, longest: int) -> dict[str, Any]:
+        return {**super().suited(length, longest), "group_size": 8}
 
     def relative_distance(self, query: Array, key: Array) -> Array:
         distance = query - key

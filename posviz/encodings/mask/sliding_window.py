@@ -100,6 +100,9 @@ matrix = np.where((distance >= 0) & (distance <= $window - 1), 0.0, -np.inf)
         "Cohere 2 (Command R7B)": {"window": 4096, "layers": 32, "sliding_window_pattern": 4},
     }
 
+    def suited(self, length: int, longest: int) -> dict[str, Any]:
+        return {**super().suited(length, longest), "window": length // 4}
+
     @property
     def seen(self) -> tuple[float, float]:
         others = float(self.window - 1)

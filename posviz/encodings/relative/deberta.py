@@ -137,6 +137,9 @@ logits = (cc * q @ k.swapaxes(1, 2) + cp * by(q @ kr, row) + p) / np.sqrt(D * (1
         "DeBERTa-v2, v3": {"spans": "v2", "span": 256, "share_att_key": True},
     }
 
+    def suited(self, length: int, longest: int) -> dict[str, Any]:
+        return {**super().suited(length, longest), "span": length // 2, "max_distance": length // 2}
+
     def check_rules(self) -> None:
         super().check_rules()
         if not (self.content_to_content or self.content_to_position or self.position_to_content):

@@ -92,6 +92,9 @@ else:
         ),
     ] = 511
 
+    def suited(self, length: int, longest: int) -> dict[str, Any]:
+        return {**super().suited(length, longest), "clip": length // 2}
+
     @property
     def multiplies(self) -> bool:
         return self.method != "M4"

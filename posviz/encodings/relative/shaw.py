@@ -98,6 +98,9 @@ logits = (q @ k.swapaxes(1, 2) + relative) / np.sqrt(D)
         }.items()
     }
 
+    def suited(self, length: int, longest: int) -> dict[str, Any]:
+        return {**super().suited(length, longest), "left": length // 4, "right": length // 4}
+
     def check_rules(self) -> None:
         super().check_rules()
         if not (self.keys or self.values):

@@ -111,6 +111,18 @@ position[:, 0, :] = met[:, 0, 0][:, None]
         "TUPE-R": {"relative": True},
     }
 
+    def suited(self, length: int, longest: int) -> dict[str, Any]:
+        # Two rows more: for the first token and for the others' sight of it.
+        return {
+            **super().suited(length, longest),
+            "rows": longest + 2,
+            "bins": min(32, length // 2),
+            "max_distance": length // 2,
+        }
+
+    def untrained_from(self, length: int, longest: int) -> int | None:
+        return length if self.rows >= longest > length else None
+
     def check_rules(self) -> None:
         super().check_rules()
         if self.max_distance <= self.bins // 4:

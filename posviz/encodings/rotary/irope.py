@@ -132,6 +132,9 @@ query_scale = np.where(rotates[$layer], 1, temperature)
         ),
     ] = 0.1
 
+    def suited(self, length: int, longest: int) -> dict[str, Any]:
+        return {**super().suited(length, longest), "floor_scale": length}
+
     def check_rules(self) -> None:
         super().check_rules()
         if self.layer >= self.layers:

@@ -70,6 +70,9 @@ inv_freq[int(D * p / 2):] = 0.0
         ),
     ] = 1.0
 
+    def suited(self, length: int, longest: int) -> dict[str, Any]:
+        return {**super().suited(length, longest), "scaling_factor": longest / length}
+
     @property
     def is_proportional(self) -> bool:
         return True

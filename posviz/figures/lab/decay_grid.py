@@ -26,29 +26,36 @@ _TILE = 34
     help="One tile for each head: mean attention against distance on the same two logarithmic "
     "axes, from distance 1 at the left, 10⁻⁴ at the bottom and 1 at the top. Solid is what was "
     "measured among the tokens after the first; dashed is the core's prediction from the model's "
-    "frequencies with the head's mean query and mean key. Hover for the head, click to choose it.",
-    limits="A prediction, not a fit: where the two part, it is the content of single tokens that "
-    "decides and not the distance. Distances that fewer than 16 queries have are left out.",
+    "frequencies with the head's mean query and mean key. Grey is what equal logits give, no "
+    "positions at all: it falls too, since far keys are seen only by queries that see many keys. "
+    "Hover for the head, click to choose it.",
+    limits="The means are those of this head on this text; nothing is fitted to the weights. Where "
+    "the two part, it is the content of single tokens that decides and not the distance; where "
+    "both lie on the grey line, position decides nothing. Distances that fewer than 16 queries "
+    "have are left out.",
 )
 def decay_grid(
     measured: np.ndarray,
     predicted: np.ndarray,
+    flat: np.ndarray,
     tiles: Tiles,
     *,
     notes: Sequence[str],
     chosen: Head | None = None,
 ) -> FigureSpec:
-    """Two lines in every tile, each trace one line with breaks between the tiles.
+    """Three lines in every tile, each trace one line with breaks between the tiles.
 
     Parameters
     ----------
     measured, predicted : (layers, heads, distances) mean attention at distances 0, 1, ….
+    flat : (distances,) the same of all heads where all logits are equal.
     notes : what the hover says of each head, in the order of the tiles.
     """
     x, y = tiles.axes()
     return FigureSpec(
         [
-            _lines("predicted", 1, predicted, tiles),
+            _lines("no positions", None, np.broadcast_to(flat, measured.shape), tiles),
+            _lines("predicted from mean q and k", 1, predicted, tiles),
             _lines("measured", 0, measured, tiles),
             tiles.clickable(notes, size=0.8 * _TILE),
         ],
@@ -57,7 +64,7 @@ def decay_grid(
             y,
             shapes=[*_boxes(tiles), *tiles.frame(chosen)],
             height=40 + _TILE * max(tiles.rows, 9),
-            margin={"l": 8, "r": 8, "t": 8, "b": 8},
+            margin=tiles.margin(bottom=8),
         ),
     )
 
@@ -67,7 +74,7 @@ def tile_distances(count: int) -> np.ndarray:
     return np.unique(np.round(np.geomspace(1, max(1, shown(count) - 1), POINTS)).astype(int))
 
 
-def _lines(name: str, slot: int, curves: np.ndarray, tiles: Tiles) -> dict[str, Any]:
+def _lines(name: str, slot: int | None, curves: np.ndarray, tiles: Tiles) -> dict[str, Any]:
     at = tile_distances(curves.shape[-1])
     across = np.log(at) / max(float(np.log(at[-1])), 1e-9)
     xs, ys = [], []
@@ -85,7 +92,11 @@ def _lines(name: str, slot: int, curves: np.ndarray, tiles: Tiles) -> dict[str, 
         "name": name,
         "x": np.asarray(xs, dtype=np.float32),
         "y": np.asarray(ys, dtype=np.float32),
-        "line": {**theme.line(slot), "width": 1.3, "dash": "solid" if slot == 0 else "dot"},
+        "line": {
+            **(theme.line(slot) if slot is not None else {"color": theme.GHOST}),
+            "width": 1.3,
+            "dash": "dot" if slot == 1 else "solid",
+        },
         "connectgaps": False,
         "hoverinfo": "skip",
     }

@@ -10,6 +10,7 @@ from posviz.figures import theme
 from posviz.figures.spec import FigureSpec, axis, curve, figure, layout, log_axis
 
 _LEAST = 1e-7
+_WITH_FIRST = "with the first token"
 _FEWEST = 16
 """Queries that a distance must have: the mean of fewer is a matter of single tokens."""
 
@@ -19,32 +20,38 @@ _FEWEST = 16
     formula=r"\bar{a}(\delta) = \frac{1}{n - \delta} \sum_{m \geq \delta} a_{m,\,m-\delta}",
     help="Solid: what was measured, among the tokens after the first, each query's weights summing "
     "to 1 over them. Dashed: the core's prediction where every query is the head's mean query and "
-    "every key its mean key. Dotted: the core's prediction for equal content, the same for every "
-    "head, from the model's frequencies alone. Grey: measured with the first token, whose share "
-    "lies on top of whatever the distance does.",
-    limits="Both are predictions and no fits. Distances that fewer than 16 queries have are left "
-    "out; distance 0 stands at ½ of the logarithmic axis.",
+    "every key its mean key. Grey: equal logits, no positions at all, which any causal attention "
+    "falls along: far keys are seen only by queries that see many keys. What a head does with "
+    "distance is how far its line leaves the grey one. Dotted: an illustration of the frequencies "
+    "alone, every key equal to its query. Thin: measured with the first token, whose share lies on "
+    "top of whatever the distance does.",
+    limits="The mean query and key are those of this head on this text, and nothing is fitted to "
+    "the weights; the illustration has one strength for all heads, which is none's own. Distances "
+    "that fewer than 16 queries have are left out; distance 0 stands at ½ of the logarithmic axis.",
 )
 def distance_decay(
     measured: np.ndarray,
     from_means: np.ndarray,
     from_equal: np.ndarray,
+    flat: np.ndarray,
     with_first: np.ndarray,
     *,
     label: str,
 ) -> FigureSpec:
-    """Four lines over the distances 0, 1, …, on two log axes.
+    """Five lines over the distances 0, 1, …, on two log axes.
 
     Parameters
     ----------
     measured, from_means, from_equal : (distances,) mean attention.
+    flat : (distances,) the same where all logits are equal.
     with_first : (distances + 1,) measured over all tokens.
     """
     count = shown(len(measured))
     lines = (
-        ("with the first token", None, with_first),
-        ("predicted, equal content", 2, from_equal),
-        ("predicted, mean content", 1, from_means),
+        ("no positions", None, flat),
+        (_WITH_FIRST, 0, with_first),
+        ("illustration, equal content", 2, from_equal),
+        ("predicted from mean q and k", 1, from_means),
         (f"measured, {label}", 0, measured),
     )
     traces = [
@@ -57,12 +64,14 @@ def distance_decay(
         )
         for name, slot, values in lines
     ]
+    thin = next(trace for trace in traces if trace["name"] == _WITH_FIRST)
+    thin["line"] = {**theme.line(0), "width": 1, "dash": "dot"}
     low = _lowest([values[:count] for _, _, values in lines])
     return FigureSpec(
         traces,
         layout(
             log_axis("distance (tokens)", 0.45, max(2, count)),
-            log_axis("mean attention", low / 1.5, 1.5),
+            log_axis("mean attention", low / 1.5, 1.5, exponentformat="power"),
         ),
     )
 
@@ -72,7 +81,7 @@ def distance_decay(
     formula=r"z(\delta) = q \cdot R_\delta\, k / \sqrt{D}",
     help="Solid: the mean of the measured logits of all pairs of tokens at a distance, the first "
     "token left out, and one standard deviation around it. Dashed: the logit of the head's mean "
-    "query and mean key: the attention page's question (c), of a given q and k, with real ones.",
+    "query and mean key, whose fall with distance the attention page shows of any given pair.",
     limits="The mean of logits over tokens is that of the mean query and key only as far as the "
     "two do not vary together, which near tokens do. Distances of fewer than 16 queries are "
     "left out.",
@@ -92,7 +101,7 @@ def logit_decay(
     )
     hover = "distance %{x:,.1~f}<br>logit %{y:.3f}"
     lines = [
-        curve("predicted, mean content", 1, x, given, hover=hover),
+        curve("predicted from mean q and k", 1, x, given, hover=hover),
         curve(f"measured, {label}", 0, x, measured, hover=hover),
     ]
     thin = {**theme.line(0), "width": 1, "dash": "dot"}

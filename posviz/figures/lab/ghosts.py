@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from posviz.figures.spec import level
+
+Points = tuple[Sequence[float], Sequence[float]]
+"""What stands along the axis, and a result at each of it."""
+UNITS: Mapping[str, str] = {"loss": "nats per token", "accuracy": "share of answers"}
+"""Metric of a test to its unit."""
 
 _OPACITY = 0.4
 _WIDTH = 1.5

@@ -22,8 +22,9 @@ _TILE = 22
     title="Attention map of every head",
     formula=r"a_{mn} = \operatorname{softmax}_n\!\left(q_m \cdot R_{m-n} k_n / \sqrt{D}\right)",
     help="One tile for each head, queries from top to bottom and keys from left to right; the "
-    "colour is the power of ten of the mean weight of a block. A bright left edge is a sink on the "
-    "first token, a bright diagonal attention to near tokens. Hover for the head and its "
+    "colour is the power of ten of the mean weight of a block, pale for little and strong for "
+    "much. A strong left edge is a sink on the first token, a strong diagonal attention to near "
+    "tokens. Hover for the head and its "
     "statistic, click to look at it closely.",
     limits="Block means of one text; weights below 10⁻⁴ have the colour of 10⁻⁴. What a head does "
     "with this text it need not do with another.",
@@ -61,7 +62,7 @@ def head_grid(
         "colorbar": {
             "thickness": 8,
             "orientation": "h",
-            "y": 0,
+            "y": -0.09 if tiles.is_in_model_order else 0,
             "yanchor": "top",
             "title": {"text": "log₁₀ weight", "side": "bottom"},
         },
@@ -75,7 +76,7 @@ def head_grid(
             y,
             shapes=tiles.frame(chosen),
             height=64 + _TILE * max(tiles.rows, 9),
-            margin={"l": 8, "r": 8, "t": 8, "b": 52},
+            margin=tiles.margin(bottom=52),
         ),
     )
 

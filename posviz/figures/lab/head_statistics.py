@@ -18,7 +18,8 @@ _MARGIN = 0.04
     formula=r"s_{\text{layer},\,\text{head}}",
     help="One dot for each head: sorted from large to small, or over the layers. The chosen head "
     "is the filled diamond. Hover for the head, click to look at it closely.",
-    limits="Measured on one text; a mean over its queries.",
+    limits="Measured on one text. Where a statistic includes the first token, a sink on it is "
+    "much of what it tells.",
 )
 def head_statistics(
     values: np.ndarray,
@@ -54,34 +55,6 @@ def head_statistics(
             axis("rank of the head" if across == "rank" else "layer", range=ends),
             axis(words, range=[low - margin, high + margin]),
         ),
-    )
-
-
-@figure(
-    title="A statistic by layer and head",
-    formula=r"s_{\text{layer},\,\text{head}}",
-    help="Each cell is a head, layers from left to right; the colour is the statistic.",
-    limits="Measured on one text; a mean over its queries.",
-)
-def statistic_map(values: np.ndarray, *, words: str) -> FigureSpec:
-    """A heatmap, heads from top to bottom and layers from left to right."""
-    layers, heads = values.shape
-    low, high = float(values.min()), float(values.max())
-    trace = {
-        "type": "heatmap",
-        "name": words,
-        "x": np.arange(layers),
-        "y": np.arange(heads),
-        "z": values.T.astype(float),
-        "zmin": min(low, 0.0),
-        "zmax": high if high > min(low, 0.0) else min(low, 0.0) + 1,
-        "colorscale": theme.SIZE,
-        "colorbar": {"thickness": 10, "title": {"text": words, "side": "right"}},
-        "hovertemplate": "layer %{x}, head %{y}<br>%{z:.4g}<extra></extra>",
-    }
-    return FigureSpec(
-        [trace],
-        layout(axis("layer", range=[-0.5, layers - 0.5]), axis("head", range=[heads - 0.5, -0.5])),
     )
 
 

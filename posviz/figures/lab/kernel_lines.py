@@ -34,21 +34,25 @@ def kernel_figure(
     hover: str,
     guides: Sequence[tuple[str, int]] = (),
     more: Sequence[dict[str, Any]] = (),
+    floor: float = 0.0,
+    floor_hover: str = "",
 ) -> FigureSpec:
     """Lines with markers over length on two log axes; a cross at the top for what was refused.
 
-    ``guides`` are names and powers of the length, drawn from the first point of the line that ends
-    highest, so that a slope can be read.
+    A value below ``floor`` is no number worth reading: it is drawn as an open triangle on the
+    floor, and the line has no point there. ``guides`` are names and powers of the length, drawn
+    from the first point of the line that ends highest, so that a slope can be read.
     """
-    traces = [_line(item, hover) for item in lines]
-    values = np.concatenate([np.empty(0), *(trace["y"] for trace in [*traces, *more])])
+    low_ones = [one for item in lines if (one := _below(item, floor, floor_hover))]
+    traces = [_line(item, hover, floor) for item in lines]
+    values = np.concatenate([np.empty(0), *(trace["y"] for trace in [*traces, *low_ones, *more])])
     shown = values[np.isfinite(values) & (values > 0)]
     low, high = (shown.min() / 1.6, shown.max() * 2.5) if shown.size else (0.1, 1.0)
     lengths = [float(x) for trace in traces for x in trace["x"]]
     lengths += [float(one.length) for one in refused]
     ends = (min(lengths) / 1.15, max(lengths) * 1.15) if lengths else (100.0, 1000.0)
     crosses = [_cross(one, float(high) / 1.35) for one in refused]
-    spec = [*_guides(traces, guides, ends), *more, *traces, *crosses]
+    spec = [*_guides(traces, guides, ends), *more, *traces, *low_ones, *crosses]
     return FigureSpec(
         spec,
         layout(
@@ -73,9 +77,10 @@ def _length_axis(lengths: Sequence[float], ends: tuple[float, float]) -> dict[st
     )
 
 
-def _line(item: Series[tuple[Floats, Floats]], hover: str) -> dict[str, Any]:
+def _line(item: Series[tuple[Floats, Floats]], hover: str, floor: float) -> dict[str, Any]:
     lengths, values = item.measure
-    positive = np.where(np.asarray(values, dtype=float) > 0, values, np.nan)
+    numbers = np.asarray(values, dtype=float)
+    positive = np.where((numbers > 0) & (numbers >= floor), numbers, np.nan)
     return curve(
         item.label,
         item.slot,
@@ -85,6 +90,27 @@ def _line(item: Series[tuple[Floats, Floats]], hover: str) -> dict[str, Any]:
         mode="lines+markers",
         marker={"size": 6, "color": theme.line(item.slot)["color"]},
     )
+
+
+def _below(item: Series[tuple[Floats, Floats]], floor: float, hover: str) -> dict[str, Any] | None:
+    lengths, values = item.measure
+    places = np.asarray(lengths)[np.asarray(values, dtype=float) < floor]
+    if not len(places):
+        return None
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": item.label,
+        "showlegend": False,
+        "x": places.astype(np.int32),
+        "y": np.full(len(places), floor),
+        "marker": {
+            "symbol": "triangle-down-open",
+            "size": 8,
+            "color": theme.line(item.slot)["color"],
+        },
+        "hovertemplate": f"%{{x:,}} tokens<br>{hover}<extra>%{{fullData.name}}</extra>",
+    }
 
 
 def _cross(one: Refused, height: float) -> dict[str, Any]:

@@ -7,24 +7,23 @@ from typing import Any, Literal
 
 import numpy as np
 
-from posviz.figures.lab.ghosts import floor_level, ghost
+from posviz.figures.lab.ghosts import UNITS, Points, floor_level, ghost
 from posviz.figures.spec import FigureSpec, Series, axis, curve, figure, layout, level, log_axis
-
-Points = tuple[Sequence[float], Sequence[float]]
-"""Lengths, and the result at each of them."""
-_UNITS = {"loss": "nats per token", "accuracy": "share of answers"}
 
 
 @figure(
     title="Trained short, tested long",
     formula=r"\text{result} = \text{⟨score⟩}\quad \text{at}\ \ell = \text{⟨test_length⟩}",
     help="The trained model on new sequences of growing length. Dotted, upright: the length L of "
-    "training; to its right every position is farther than any in training. Of a loss it is the "
-    "mean over the last quarter of L of each sequence, so that early tokens, which are as in "
-    "training, cannot hide a break; an accuracy is that of all answers. Levels: what no model can "
-    "beat, and guessing. Faint: the stored training of the same encoding.",
+    "training; tests to its right are longer than any sequence in training. Two counts: a loss is "
+    "the mean over the last L/4 tokens of each sequence alone, which from 1.25 L on stand at "
+    "positions that no training had; an accuracy is the share of all answers, also of those that "
+    "are asked for within the first L tokens. Levels: what no model can beat, and guessing with "
+    "all symbols alike. Faint: stored trainings; a name says where one differs from what is set, "
+    "and where a training was cut.",
     limits="One tiny model per encoding and one seed. A flat curve says that distance does no harm "
-    "on this task, not that the model uses what is far away.",
+    "on this task, not that the model uses what is far away. Since early answers count, an "
+    "accuracy a little beyond L is mostly that of trained positions.",
 )
 def length_curves(
     series: Sequence[Series[Points]],
@@ -61,7 +60,7 @@ def length_curves(
                 ticktext=[f"{tick:g}" for tick in ticks],
                 dtick=None,
             ),
-            axis(f"{metric} ({_UNITS[metric]})", range=[0, 1.08 * highest]),
+            axis(f"{metric} ({UNITS[metric]})", range=[0, 1.08 * highest]),
             levels=[
                 level(trained, f"L = {trained}", across="x", log=True),
                 floor_level(best, "best possible", is_below=metric == "loss" and best > 0),

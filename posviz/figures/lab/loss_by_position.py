@@ -14,6 +14,18 @@ _CEILING = 2.5
 """How many nats above the lowest line the axis goes by itself: a method that breaks would flatten
 all others; what lies above is reached by dragging the axis."""
 
+_LEVEL = {
+    "x": 0.01,
+    "y": 0.0,
+    "xref": "paper",
+    "yref": "paper",
+    "xanchor": "left",
+    "yanchor": "bottom",
+    "showarrow": False,
+    "font": {"size": 11, "color": theme.REFERENCE},
+}
+"""Where the level is named: in a corner, since all lines run along it."""
+
 
 class LossLine(Protocol):
     """A windowed mean of single-token losses against position.
@@ -42,21 +54,33 @@ class LossLine(Protocol):
     formula=r"\bar{\ell}(p) = \frac{1}{n} \sum_{|j - p| < w/2} -\ln P(\text{token}_j \mid "
     r"\text{all before}) = \text{⟨loss⟩},\quad p = \text{⟨position⟩}",
     help="What the model loses on each token of one text, in nats, as a running mean over the "
-    "window w. The upright line is the window L that the model was trained with. Without a method "
-    "the loss rises beyond it, as slow pairs turn to angles that the model has never seen; a "
-    "method that works keeps the line level. The band is one standard error of the mean over the n "
-    "tokens under it, s/√n.",
+    "window w. The upright line is the window L: the one that the model was trained with, or an "
+    "artificial one. The level line is the mean loss within L of the plain model, the one without "
+    "any method: a method works as far as its line beyond L is not above that level. Pairs of "
+    "frequencies leave what they have met in training one after the other, the slowest first, so "
+    "the plain model does not break at L at once. The band is one standard error of the mean over "
+    "the n tokens under it, s/√n.",
     limits="One text, so hard passages show as hills in every line: compare lines at one position, "
-    "not one line with itself. Neighbouring tokens are alike and all lines read the same tokens, "
-    "so the band overstates what is known of another text and understates how sure the difference "
-    "of two lines is. A level loss does not say that far tokens are used: the pass keys ask that.",
+    "and see the differences below, in which they drop out. A line that is level can lie too high "
+    "everywhere. Neighbouring tokens are alike and all lines read the same tokens, so the band "
+    "overstates what is known of another text and understates how sure the difference of two lines "
+    "is. A low loss does not say that far tokens are used: the pass keys ask that.",
 )
 def loss_by_position(
-    series: Sequence[Series[LossLine]], *, trained: int, length: int, ceiling: float | None = None
+    series: Sequence[Series[LossLine]],
+    *,
+    window: int,
+    length: int,
+    plain_within: float | None = None,
+    ceiling: float | None = None,
 ) -> FigureSpec:
-    """Nats per token over position, each with its band; ``ceiling`` None chooses the top."""
+    """Nats per token over position, each with its band.
+
+    ``plain_within`` is the plain model's mean loss within the window; ``ceiling`` None chooses the
+    top of the axis.
+    """
     drawn = [item for item in series if len(item.measure.positions)]
-    bands = [_band(item) for item in drawn]
+    bands = [band(item) for item in drawn]
     lines = [
         curve(
             item.label,
@@ -68,7 +92,10 @@ def loss_by_position(
         )
         for item in drawn
     ]
-    marks = [level(trained, f"L = {trained:,}", across="x", log=False)] if trained < length else []
+    marks = [level(window, f"L = {window:,}", across="x", log=False)] if window < length else []
+    if plain_within is not None:
+        line, _ = level(plain_within, "", across="y", log=False)
+        marks.append((line, _LEVEL | {"text": f"level line: plain within L, {plain_within:.3f}"}))
     return FigureSpec(
         [*bands, *lines],
         layout(
@@ -90,7 +117,7 @@ def _range(series: Sequence[Series[LossLine]], ceiling: float | None) -> list[fl
     return [low - margin, high + margin]
 
 
-def _band(item: Series[LossLine]) -> dict[str, Any]:
+def band(item: Series[LossLine]) -> dict[str, Any]:
     """Forth along the lower edge and back along the upper one, filled."""
     x = np.asarray(item.measure.positions, dtype=float)
     low, high = (np.asarray(side, dtype=float) for side in (item.measure.low, item.measure.high))

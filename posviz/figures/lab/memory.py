@@ -1,8 +1,9 @@
-"""Recall of the last written bit, where the test is longer, denser or sparser than the training."""
+"""Share of right answers, test by test: longer, denser or sparser than the training."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,26 +17,39 @@ TALL = {"l": 62, "r": 14, "t": 12, "b": 66}
 """Margins with room for ticks of two or three lines."""
 
 
+@dataclass(frozen=True)
+class Recall:
+    """The share of right answers in each test, NaN where there is none.
+
+    ``answers`` says of how many, ``low`` and ``high`` are the ends of the interval; all three are
+    empty where they are not known.
+    """
+
+    shares: Sequence[float]
+    answers: Sequence[float] = ()
+    low: Sequence[float] = ()
+    high: Sequence[float] = ()
+
+
 @figure(
-    title="Flip-flop memory: longer, denser, sparser",
-    formula=r"\text{accuracy} = \frac{\#\{\text{reads answered with the bit last written}\}}"
-    r"{\#\{\text{reads}\}}",
-    help="The share of reads that are answered with the bit last written, one column for each kind "
-    "of test: as in training; the same at a greater length; with fewer instructions to skip "
-    "(denser: the last write is near); with more of them (sparser: it is far back). A model that "
-    "guesses is right half of the time. One that has learned to look a fixed way back is right in "
-    "the first column and wrong where writes get rare.",
-    limits="Accuracy near 1 hides rare failures: between 0.99 and 1 lies all that matters in long "
-    "chains of such steps. One seed, and one tiny model for each encoding.",
+    title="Tests that differ from the training",
+    formula=r"\text{accuracy} = \frac{\#\{\text{right answers}\}}{\#\{\text{answers}\}}",
+    help="The share of right answers, one group of bars for each kind of test: made as in "
+    "training; the same at a greater length; denser or sparser, so that what an answer needs is "
+    "nearer or farther back. One that has learned to look a fixed way back is right in the first "
+    "group and wrong where what counts gets rare. Whiskers: the 95 % interval of a share of so "
+    "many answers; hover for their number. Dotted: guessing with all answers alike.",
+    limits="Answers of one sequence are not independent, so that the whiskers are, if anything, "
+    "too short. They say how exactly this model was measured, not how another seed would come out. "
+    "Accuracy near 1 hides rare failures: between 0.99 and 1 lies all that matters in long chains "
+    "of such steps.",
 )
-def memory(
-    series: Sequence[Series[Sequence[float]]], *, tests: Sequence[str], chance: float
-) -> FigureSpec:
+def memory(series: Sequence[Series[Recall]], *, tests: Sequence[str], chance: float) -> FigureSpec:
     """One group of bars per test, one bar per series; none where the result is NaN.
 
     Parameters
     ----------
-    series : accuracy for each of ``tests``.
+    series : accuracy for each of ``tests``, and the number of answers behind it.
     tests : what the groups are called.
     chance : accuracy of a model that guesses, drawn as a level.
     """
@@ -68,16 +82,40 @@ def wrapped(categories: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _bars(item: Series[Sequence[float]], tests: Sequence[str]) -> dict[str, Any]:
+def _bars(item: Series[Recall], tests: Sequence[str]) -> dict[str, Any]:
     style = theme.line(item.slot)
-    return {
+    bars = {
         "type": "bar",
         "name": item.label,
         "x": list(tests),
-        "y": np.asarray(item.measure, dtype=float),
+        "y": np.asarray(item.measure.shares, dtype=float),
         "marker": {
             "color": style["color"],
             "pattern": {"shape": PATTERNS[item.slot or 0], "solidity": 0.25},
         },
         "hovertemplate": "%{x}<br>accuracy %{y:.3f}<extra>%{fullData.name}</extra>",
+    }
+    return bars | _whiskers(item.measure) if item.measure.answers else bars
+
+
+def _whiskers(measured: Recall) -> dict[str, Any]:
+    """The interval on each bar, and the number of answers for the hover."""
+    shares, low, high = (
+        np.asarray(row, dtype=float) for row in (measured.shares, measured.low, measured.high)
+    )
+    return {
+        "error_y": {
+            "type": "data",
+            "symmetric": False,
+            "array": high - shares,
+            "arrayminus": shares - low,
+            "thickness": 1,
+            "width": 2,
+            "color": theme.REFERENCE,
+        },
+        "customdata": [
+            "" if np.isnan(count) else f"{a:.3f} to {b:.3f}<br>{count:,.0f} answers"
+            for a, b, count in zip(low, high, measured.answers, strict=True)
+        ],
+        "hovertemplate": "%{x}<br>accuracy %{y:.3f}, %{customdata}<extra>%{fullData.name}</extra>",
     }

@@ -16,12 +16,14 @@ _GAP_X, _GAP_Y = 0.06, 0.2
 
 
 class Grid(Protocol):
-    """Shares of right tokens: right[length][depth], NaN where nothing was measured.
+    """Shares by [length][depth], NaN where nothing was measured.
 
     Attributes
     ----------
-    lengths : tokens; depths : share of the text before a key.
-    loss : nats per token of a key, likewise.
+    lengths : tokens in all; depths : share of the text before a key.
+    exact : of keys that are answered whole; right : of digits right.
+    loss : nats per token of a key.
+    absent_exact : the share of answers to names that are not in the text which are this key.
     """
 
     @property
@@ -29,27 +31,37 @@ class Grid(Protocol):
     @property
     def depths(self) -> Sequence[float]: ...
     @property
+    def exact(self) -> Sequence[Sequence[float]]: ...
+    @property
     def right(self) -> Sequence[Sequence[float]]: ...
     @property
     def loss(self) -> Sequence[Sequence[float]]: ...
     @property
+    def absent_exact(self) -> Sequence[Sequence[float]]: ...
+    @property
     def trained_window(self) -> int: ...
+
+
+_NO_NAME = "no such name"
 
 
 @figure(
     title="Pass keys found",
-    formula=r"\text{right} = \frac{\text{digits ranked first}}{\text{digits}} = \text{⟨right⟩}"
-    r"\quad \text{at length } \text{⟨length⟩}, \text{ depth } \text{⟨depth⟩}",
+    formula=r"\text{found} = \frac{\text{keys answered whole}}{\text{keys}} = \text{⟨found⟩}"
+    r"\quad \text{at } \text{⟨length⟩} \text{ tokens, depth } \text{⟨depth⟩}",
     help="Keys of five digits, each with a name, lie in a long text, and the model is asked for "
-    "each. The digits before are given, so guessing gets one in ten. Across, the length of the "
-    "text; downwards, the depth of the key: 0 is the start of the text. The dotted line is the "
-    "window that the model was trained with.",
+    "each by its name. It answers by itself, always its first choice, and all five digits must be "
+    "right: 1 is found, 0 is not; in brackets the share of digits right. Across, all tokens that "
+    "the model sees; downwards, the depth of the key: 0 is the start of the text. The last row is "
+    "the control: asked for names that are not in the text, how often a key that lies there is the "
+    "answer, as a mean over the keys. What is not above it needs no name. The dotted line is the "
+    "window L: left of it everything is seen within the window.",
     limits="The question repeats the name before the digits, so copying what followed it earlier "
-    "is enough: this asks whether far keys are reached, not whether the text is understood. Five "
-    "digits a cell are few; one wrong digit is a step of 0.2.",
+    "is enough: this asks whether far keys are reached, not whether the text is understood. One "
+    "key a cell is a single try: read rows and columns, not cells.",
 )
 def passkey_grid(series: Sequence[Series[Grid]]) -> FigureSpec:
-    """One heat map per method on the same scale, 0 to 1, with the share written in each cell."""
+    """One heat map per method on the same scale, 0 to 1, with the shares written in each cell."""
     columns = min(_COLUMNS, max(len(series), 1))
     rows = max(-(-len(series) // columns), 1)
     traces: list[dict[str, Any]] = []
@@ -63,7 +75,7 @@ def passkey_grid(series: Sequence[Series[Grid]]) -> FigureSpec:
         grid = item.measure
         traces.append(_cells(item, number))
         axes[f"xaxis{number}"] = axis(
-            "length (tokens)" if row == rows - 1 else "",
+            "tokens in all" if row == rows - 1 else "",
             type="category",
             domain=x,
             anchor=f"y{number}",
@@ -83,23 +95,30 @@ def passkey_grid(series: Sequence[Series[Grid]]) -> FigureSpec:
         notes.append(_name(item.label, x, y))
         shapes += _window(grid, number)
     whole = layout(axes.pop("xaxis", axis("")), axes.pop("yaxis", axis("")))
-    more = {"annotations": notes, "shapes": shapes, "height": 70 + 210 * rows}
+    more = {"annotations": notes, "shapes": shapes, "height": 70 + 240 * rows}
     return FigureSpec(traces, {**whole, **axes, **more, "margin": {**whole["margin"], "t": 30}})
 
 
 def _cells(item: Series[Grid], number: str) -> dict[str, Any]:
     grid = item.measure
-    right = np.asarray(grid.right, dtype=float).T
-    loss = np.asarray(grid.loss, dtype=float).T
+    exact, right, loss = (
+        np.asarray(values, dtype=float).T for values in (grid.exact, grid.right, grid.loss)
+    )
+    floor = np.asarray(grid.absent_exact, dtype=float).mean(axis=1)
+    nothing = np.full((1, len(floor)), np.nan)
+    words = [
+        [_words(*pair) for pair in zip(*rows, strict=True)]
+        for rows in zip(exact, right, strict=True)
+    ]
     return {
         "type": "heatmap",
         "name": item.label,
         "x": [f"{length:,}" for length in grid.lengths],
-        "y": [f"{depth:g}" for depth in grid.depths],
-        "z": right,
-        "text": [["" if math.isnan(one) else f"{one:.2g}" for one in row] for row in right],
+        "y": [*(f"{depth:g}" for depth in grid.depths), _NO_NAME],
+        "z": np.vstack([exact, floor[None]]),
+        "text": [*words, [_share(one) for one in floor]],
         "texttemplate": "%{text}",
-        "customdata": loss,
+        "customdata": np.dstack([np.vstack([right, nothing]), np.vstack([loss, nothing])]),
         "zmin": 0,
         "zmax": 1,
         "colorscale": theme.SIZE,
@@ -108,13 +127,23 @@ def _cells(item: Series[Grid], number: str) -> dict[str, Any]:
         "ygap": 2,
         "xaxis": f"x{number}",
         "yaxis": f"y{number}",
-        "hovertemplate": "length %{x}<br>depth %{y}<br>%{z:.0%} of the digits right<br>"
-        "%{customdata:.3f} nats per digit<extra>%{fullData.name}</extra>",
+        "hovertemplate": "%{x} tokens<br>depth %{y}<br>%{z:.0%} of the keys found<br>"
+        "%{customdata[0]:.0%} of the digits right<br>%{customdata[1]:.3f} nats per token when the "
+        "tokens before are given<extra>%{fullData.name}</extra>",
     }
+
+
+def _words(exact: float, right: float) -> str:
+    return "" if math.isnan(exact) else f"{_share(exact)} ({_share(right)})"
+
+
+def _share(value: float) -> str:
+    return "" if math.isnan(value) else f"{value:.2g}"
 
 
 def _window(grid: Grid, number: str) -> list[dict[str, Any]]:
     """The dotted line between the lengths within the trained window and those beyond."""
+    # Question and answer are counted, so a length of the window lies wholly within it.
     within = sum(length <= grid.trained_window for length in grid.lengths)
     if within == len(grid.lengths):
         return []

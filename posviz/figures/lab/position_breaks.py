@@ -20,7 +20,7 @@ _GAP = 0.09
     formula=r"x_t = e_{\text{token}(t)} + p_{\text{id}(t)}",
     help="The same tokens in the same places, once with their true position ids and once with the "
     "others; the colour is the power of ten of the weight. A head that looks at the word beside "
-    "has a bright diagonal at the left; at the right the line goes wherever the ids went.",
+    "has a strong diagonal at the left; at the right the line goes wherever the ids went.",
     limits="Means over blocks of one text. Weights below 10⁻⁴ have the colour of 10⁻⁴.",
 )
 def permuted_maps(

@@ -7,21 +7,22 @@ from typing import Any, Literal
 
 import numpy as np
 
-from posviz.figures.lab.ghosts import floor_level, ghost
+from posviz.figures.lab.ghosts import UNITS, Points, floor_level, ghost
 from posviz.figures.spec import FigureSpec, Series, axis, curve, figure, layout, level
-
-Points = tuple[Sequence[float], Sequence[float]]
-"""Middles of windows of positions, and the mean result in each."""
-_UNITS = {"loss": "nats per token", "accuracy": "share of answers"}
 
 
 @figure(
     title="Where it breaks: position in the longest test",
     formula=r"\text{result}(t) = \text{mean over the tokens around}\ t",
-    help="Within sequences of the longest test: the mean result in 64 windows of positions. Left "
-    "of the dotted line all is as in training; it breaks where its curve leaves that level.",
+    help="Within sequences of the longest test: the mean result in 64 windows of positions. "
+    "Positions left of the dotted line were trained, and where a causal encoding does not look at "
+    "the length, the model does there what it did in training: it breaks where its curve leaves "
+    "that level.",
     limits="A window holds few tokens of each sequence, so that the curve is rough. Gaps are "
-    "windows in which no answer counts.",
+    "windows in which no answer counts: in copy and reverse the whole first row, and rows here are "
+    "half as long as the test, so that nothing left of the dotted line counts. Encodings that "
+    "follow the length of the sequence (dynamic NTK and YaRN, log n) are others at early positions "
+    "as well, and those trained with drawn positions meet the usual ones only here.",
 )
 def position_curves(
     series: Sequence[Series[Points]],
@@ -42,7 +43,7 @@ def position_curves(
         traces,
         layout(
             axis("position (tokens)", range=[0, longest]),
-            axis(f"{metric} ({_UNITS[metric]})", range=[0, 1.08 * highest]),
+            axis(f"{metric} ({UNITS[metric]})", range=[0, 1.08 * highest]),
             levels=[
                 level(trained, f"L = {trained}", across="x", log=False),
                 floor_level(best, "best possible", is_below=metric == "loss" and best > 0),

@@ -23,6 +23,8 @@ class Tiles:
 
     heads: Sequence[Head]
     columns: int
+    is_in_model_order: bool = False
+    """Whether a column is a layer and a row a head, which the axes then say."""
 
     @property
     def rows(self) -> int:
@@ -77,17 +79,36 @@ class Tiles:
         ]
 
     def axes(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Axes without ticks: what a tile is, its hover says."""
-        bare = {"showticklabels": False, "showgrid": False, "zeroline": False, "ticks": ""}
+        """Layers and heads; of sorted tiles without ticks: what a tile is, its hover says."""
         return (
-            {"range": [-0.1, self.columns + 0.1], "title": {"text": ""}, **bare},
-            {"range": [self.rows + 0.1, -0.1], "title": {"text": ""}, **bare},
+            {"range": [-0.1, self.columns + 0.1], **self._named("layer", self.columns)},
+            {"range": [self.rows + 0.1, -0.1], **self._named("head", self.rows)},
         )
+
+    def margin(self, bottom: int) -> dict[str, int]:
+        """Room around the tiles, for the names of the axes where they have some."""
+        if not self.is_in_model_order:
+            return {"l": 8, "r": 8, "t": 8, "b": bottom}
+        return {"l": 44, "r": 8, "t": 8, "b": bottom + 36}
+
+    def _named(self, what: str, count: int) -> dict[str, Any]:
+        bare = {"showgrid": False, "zeroline": False, "ticks": ""}
+        if not self.is_in_model_order:
+            return {"title": {"text": ""}, "showticklabels": False, **bare}
+        step = 1 if count <= 16 else 5
+        marked = list(range(0, count, step))
+        return {
+            "title": {"text": what, "standoff": 4},
+            "tickvals": [place + 0.5 for place in marked],
+            "ticktext": [str(place) for place in marked],
+            **bare,
+        }
 
 
 def in_model_order(layers: int, heads: int) -> Tiles:
     """A row for every head, a column for every layer."""
-    return Tiles([(layer, head) for head in range(heads) for layer in range(layers)], layers)
+    named = [(layer, head) for head in range(heads) for layer in range(layers)]
+    return Tiles(named, layers, is_in_model_order=True)
 
 
 def sorted_tiles(heads: Sequence[Head], columns: int = 18) -> Tiles:

@@ -7,11 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from posviz.figures.lab.ghosts import floor_level, ghost
+from posviz.figures.lab.ghosts import Points, floor_level, ghost
 from posviz.figures.spec import FigureSpec, Series, axis, curve, figure, layout, level
-
-Points = tuple[Sequence[float], Sequence[float]]
-"""Steps, and the mean loss up to each of them."""
 
 
 @figure(
@@ -20,8 +17,8 @@ Points = tuple[Sequence[float], Sequence[float]]
     r"\quad \text{after}\ \text{⟨step⟩}\ \text{steps}",
     help="Mean loss of the sequences of training between two reports, in nats per token that "
     "counts, against the number of Adam steps. The dotted levels are what no model can beat on "
-    "average, and what one gives that knows only which symbols are possible. Faint: the stored "
-    "training of the same encoding.",
+    "average, and what one gives that knows only which symbols are possible. Faint: stored "
+    "trainings; a name says where one differs from what is set, and where a training was cut.",
     limits="All of these sequences have the length of training: an encoding that learns them best "
     "may still fail on longer ones. The last steps are small, so that a curve that is flat at its "
     "end need not be at the end of what it could learn.",
@@ -46,9 +43,9 @@ def training_curves(
     traces += [_line(item) for item in series]
     losses = np.concatenate([trace["y"] for trace in traces] or [np.zeros(0)])
     highest = max(chance, float(np.nanmax(losses, initial=chance)))
-    levels = [level(chance, "chance", across="y", log=False)]
+    levels = [level(chance, "guessing", across="y", log=False)]
     if floor is not None:
-        levels.append(floor_level(floor, f"floor {floor:.3g}", is_below=floor > 0))
+        levels.append(floor_level(floor, f"best possible {floor:.3g}", is_below=floor > 0))
     return FigureSpec(
         traces,
         layout(

@@ -19,12 +19,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from posviz.parameters import is_finite_number
+
 FOLDER = "POSVIZ_CACHE"
 """Environment variable: where results are kept, in place of the user's cache folder."""
 FORMAT = 1
 """Raised whenever the code changes the numbers that come out: older files are then left alone."""
 MOST_BYTES = 8 << 30
 """A half-finished run over 12,288 tokens of SmolLM2-135M takes 570 MB, a finished one 200 kB."""
+BUSY_SECONDS = 1800
+"""A half-finished run with a chunk so young may be going on elsewhere: it is left alone."""
 STALE_DAYS = 14
 """A half-finished run that nobody has gone on with for so long is removed by the next one."""
 _TEMPORARY = ".new-"
@@ -46,11 +50,6 @@ def key_of(about: Mapping[str, Any]) -> str:
     """The name of a run: the hash of all that its numbers depend on, as JSON."""
     text = json.dumps({"format": FORMAT, **about}, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:40]
-
-
-def text_hash(text: str) -> str:
-    """SHA-256 of a text."""
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 @dataclass
@@ -89,6 +88,12 @@ class Cache:
     def write_part(self, key: str, number: int, write: Callable[[Path], Any], size: int) -> None:
         """Keep a chunk that ``write`` puts into a file of about ``size`` bytes."""
         if self.problem:
+            return
+        if number and not self._part(key, number - 1).is_file():
+            self.problem = (
+                f"The run cannot be resumed after a kill: its earlier chunks in {self.root} were "
+                "removed."
+            )
             return
         if not self._make_room(size, but=key):
             self.problem = (
@@ -142,20 +147,30 @@ class Cache:
         return sorted((_entry(path) for path in found), key=lambda entry: entry[1])
 
     def _make_room(self, size: int, *, but: str) -> bool:
-        """Remove stale runs, then the oldest others until ``size`` more are within the limit."""
-        stale = time.time() - STALE_DAYS * 86400
+        """Remove stale runs, then others until ``size`` more bytes are within the limit.
+
+        Half-finished runs go first, the oldest before the others, and then results: a run is large
+        and can be made again. One that seems to go on in another process stays.
+        """
+        now = time.time()
         for path, changed, _ in self._entries():
-            if changed < stale and path.suffix != ".json" and path.stem != but:
+            if changed < now - STALE_DAYS * 86400 and path.suffix != ".json" and path.stem != but:
                 _remove(path)
         entries = self._entries()
         total = sum(bytes_ for _, _, bytes_ in entries) + size
-        for path, _, bytes_ in entries:
+        for path, changed, bytes_ in sorted(entries, key=lambda one: one[0].suffix == ".json"):
             if total <= self.most_bytes:
                 break
-            if path.stem != but:
+            is_going_on = path.suffix != ".json" and changed > now - BUSY_SECONDS
+            if path.stem != but and not is_going_on:
                 _remove(path)
                 total -= bytes_
         return total <= self.most_bytes
+
+
+def is_row(value: Any, length: int) -> bool:
+    """Whether what was read is a list of so many finite numbers."""
+    return isinstance(value, list) and len(value) == length and all(map(is_finite_number, value))
 
 
 def _entry(path: Path) -> tuple[Path, float, int]:

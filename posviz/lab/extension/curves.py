@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from posviz import configs
 from posviz.lab.extension.applied import Applied, applied
-from posviz.lab.extension.cache import Cache, key_of
+from posviz.lab.extension.cache import Cache, is_row, key_of
 from posviz.lab.extension.identity import about
-from posviz.lab.extension.means import mean_and_error, windowed
+from posviz.lab.extension.means import difference, first_of_last, mean_and_error, windowed
 from posviz.lab.extension.plan import Plan
-from posviz.lab.extension.records import LossCurve
+from posviz.lab.extension.records import Gap, LossCurve
 from posviz.lab.language_model.sources import Source, find
 
 _LOSS = ("length", "chunk", "dtype", "artificial_window")
@@ -52,18 +52,20 @@ def curve(
     return LossCurve(
         link=settings.link,
         applied=settings.text,
-        title=settings.spec.title,
-        **windowed(values, plan.window),
-        window=plan.window,
+        title=settings.label,
+        **windowed(values, plan.mean_window),
+        mean_window=plan.mean_window,
         trained_window=settings.trained_window,
         rope_parameters=dict(settings.rope_parameters),
         total=plan.length,
         read=read,
         within=mean_and_error(values[:first_beyond]),
         beyond=mean_and_error(values[first_beyond:]),
+        last=mean_and_error(values[first_of_last(plan.length) :]),
         notes=(*settings.notes, *notes),
         seconds=seconds,
         facts=facts,
+        is_plain=settings.is_plain,
     )
 
 
@@ -80,21 +82,61 @@ def finished(model: str, text: str, plan: Plan, cache: Cache | None = None) -> L
     return read_curve(cache, key_of_loss(source, settings, text, plan), settings, plan)
 
 
-def losses_of(
-    model: str, text: str, plan: Plan, cache: Cache | None = None
-) -> tuple[float, ...] | None:
-    """The single-token losses of a finished run, nats; the first is that of token 1."""
-    source = find(model)
-    kept = (cache or Cache()).read(key_of_loss(source, settings_of(source, plan), text, plan))
-    return None if kept is None else tuple(kept["losses"])
+def gaps(
+    model: str, text: str, plans: Sequence[Plan], cache: Cache | None = None
+) -> tuple[Gap, ...]:
+    """Finished runs less the plain model's, token by token; none where that one is not there.
+
+    Both have read the same tokens, so what makes a passage hard drops out: this is far surer than
+    the difference of two curves.
+
+    Raises
+    ------
+    LabError, ParameterError : as a run itself would.
+    """
+    source, cache = find(model), cache or Cache()
+    every = {plan.link: (plan, settings_of(source, plan)) for plan in plans}
+    losses = {
+        link: kept["losses"]
+        for link, (plan, settings) in every.items()
+        if (kept := _kept(cache, key_of_loss(source, settings, text, plan), plan))
+    }
+    plain = next((link for link in losses if every[link][1].is_plain), None)
+    if plain is None:
+        return ()
+    return tuple(
+        Gap(
+            link=link,
+            against=plain,
+            **difference(
+                losses[link],
+                losses[plain],
+                every[link][1].trained_window,
+                every[link][0].mean_window,
+            ),
+        )
+        for link in losses
+        if link != plain
+    )
 
 
 def read_curve(cache: Cache, key: str, settings: Applied, plan: Plan) -> LossCurve | None:
-    """The kept losses as a curve with this plan's window."""
-    kept = cache.read(key)
-    if kept is None or len(kept.get("losses", ())) != plan.length - 1:
+    """The kept losses as a curve with this plan's mean window."""
+    kept = _kept(cache, key, plan)
+    if kept is None:
         return None
-    facts = {**kept["facts"], "plan": plan.model_dump(), "seed": plan.seed, "from_cache": True}
+    facts = {**kept["facts"], "plan": plan.model_dump(), "from_cache": True}
     return curve(
         kept["losses"], settings, plan, read=plan.length, seconds=kept["seconds"], facts=facts
     )
+
+
+def _kept(cache: Cache, key: str, plan: Plan) -> dict[str, Any] | None:
+    """What a finished run left. A file that holds something else is one that is not there."""
+    kept = cache.read(key) or {}
+    is_whole = (
+        is_row(kept.get("losses"), plan.length - 1)
+        and is_row([kept.get("seconds")], 1)
+        and isinstance(kept.get("facts"), dict)
+    )
+    return kept if is_whole else None

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
 from posviz import configs
 from posviz.lab.extension.applied import Applied, applied
-from posviz.lab.extension.cache import Cache, key_of
+from posviz.lab.extension.cache import Cache, is_row, key_of
 from posviz.lab.extension.identity import about
 from posviz.lab.extension.plan import PasskeyPlan
-from posviz.lab.extension.records import Numbers, PasskeyGrid
+from posviz.lab.extension.records import MEASURED, Numbers, PasskeyGrid
 from posviz.lab.language_model.sources import Source, find
 
-FORM = 1
-"""Raised whenever the wording of keys and questions changes."""
-_VALUES = ("depths", "chunk", "dtype", "artificial_window", "seed", "repeats")
+FORM = 2
+"""Raised whenever the wording of keys and questions, or what is counted, changes."""
+_VALUES = ("depths", "chunk", "dtype", "artificial_window", "key_seed", "repeats")
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,14 @@ class Unit:
 
 @dataclass(frozen=True)
 class Found:
-    """What came of a haystack, by depth: share of the key's tokens ranked first, nats per token."""
+    """What came of a haystack, by depth; the names are those of :class:`PasskeyGrid`."""
 
+    exact: Numbers
     right: Numbers
     loss: Numbers
-    tokens: int
-    """Of one key."""
+    absent_exact: Numbers
+    absent_right: Numbers
+    absent_loss: Numbers
     seconds: float
     example: str
     facts: Mapping[str, Any]
@@ -82,12 +84,11 @@ def grid(
     return PasskeyGrid(
         link=settings.link,
         applied=settings.text,
-        title=settings.spec.title,
+        title=settings.label,
         lengths=lengths,
         depths=depths(plan.depths),
-        right=tuple(_row(found, length, plan, "right") for length in lengths),
-        loss=tuple(_row(found, length, plan, "loss") for length in lengths),
-        tries=plan.repeats * (first.tokens if first else 0),
+        **{name: tuple(_row(found, length, plan, name) for length in lengths) for name in MEASURED},
+        tries=plan.repeats if first else 0,
         trained_window=settings.trained_window,
         rope_parameters=dict(settings.rope_parameters),
         example=first.example if first else "",
@@ -126,11 +127,17 @@ def finished(
 
 
 def read_unit(cache: Cache, key: str, plan: PasskeyPlan) -> Found | None:
-    """What is kept of a haystack."""
-    kept = cache.read(key)
-    if kept is None or len(kept.get("right", ())) != plan.depths:
-        return None
-    return Found(**{**kept, "right": tuple(kept["right"]), "loss": tuple(kept["loss"])})
+    """What is kept of a haystack. A file that holds something else is one that is not there."""
+    kept = cache.read(key) or {}
+    known = {one.name for one in fields(Found)}
+    is_whole = (
+        kept.keys() == known
+        and all(is_row(kept[name], plan.depths) for name in MEASURED)
+        and is_row([kept["seconds"]], 1)
+        and isinstance(kept["example"], str)
+        and isinstance(kept["facts"], dict)
+    )
+    return Found(**{**kept, **{name: tuple(kept[name]) for name in MEASURED}}) if is_whole else None
 
 
 def _row(found: Mapping[Unit, Found], length: int, plan: PasskeyPlan, name: str) -> Numbers:

@@ -12,11 +12,11 @@ from typing import Any
 
 import posviz
 from posviz.lab.extension.applied import Applied
-from posviz.lab.extension.cache import text_hash
+from posviz.lab.hashes import text_hash
 from posviz.lab.language_model.sources import Source
 
 _TOKENIZER = ("tokenizer.json", "tokenizer_config.json", "tokenizer.model")
-_PACKAGES = ("torch", "transformers", "safetensors", "numpy")
+_PACKAGES = ("torch", "transformers", "tokenizers", "gguf", "safetensors", "numpy")
 
 
 def model_hash(source: Source) -> str:
@@ -32,7 +32,7 @@ def model_hash(source: Source) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Of posviz and of the packages that do the arithmetic."""
+    """Of posviz, and of the packages that read the weights, make the tokens and calculate."""
     found = {"posviz": posviz.__version__}
     for name in _PACKAGES:
         try:

@@ -58,19 +58,26 @@ def _starts(size: int, window: int, most: int) -> Any:
     return np.unique(np.linspace(low, high, min(most, high - low + 1)).round().astype(np.int64))
 
 
-def difference(one: Any, other: Any, trained_window: int) -> dict[str, Numbers | None]:
-    """Mean of one - other, token by token, with its standard error and the number of tokens.
+def difference(one: Any, other: Any, trained_window: int, mean_window: int) -> dict[str, Any]:
+    """Of one - other, token by token: the running mean of :func:`windowed`, and two means.
 
-    Both have read the same tokens, so what makes a passage hard drops out: this is far surer than
-    the difference of two bands. ``within`` are the tokens before the trained window, ``beyond``
-    those from it on.
+    ``within`` : mean, standard error and number of the tokens before token trained_window, which
+    were all predicted within the window; ``beyond`` : of those from it on; ``last`` : of the last
+    quarter of all tokens.
     """
     gaps = np.asarray(one, dtype=np.float64) - np.asarray(other, dtype=np.float64)
     first_beyond = max(trained_window - 1, 0)  # the first loss is that of token 1
     return {
+        **windowed(gaps, mean_window),
         "within": mean_and_error(gaps[:first_beyond]),
         "beyond": mean_and_error(gaps[first_beyond:]),
+        "last": mean_and_error(gaps[first_of_last(len(gaps) + 1) :]),
     }
+
+
+def first_of_last(length: int) -> int:
+    """The first loss of the last quarter of the tokens."""
+    return max(3 * length // 4 - 1, 0)
 
 
 def mean_and_error(losses: Any) -> Numbers | None:

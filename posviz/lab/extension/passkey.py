@@ -1,18 +1,19 @@
 """Pass keys hidden in a long text and asked for: a retrieval grid; heavy.
 
 One reading of a haystack serves all depths: several named keys lie in it, and each question is
-asked after the same cached keys and values, which are cut back after it. The answer is given
-token by token (teacher forcing): a token counts as right where it is the model's first choice
-after the right ones before it.
+asked after the same cached keys and values, which are cut back after it. The model answers by
+itself, token by token its first choice, and the whole key must be right. The same is asked for
+names that stand nowhere in the text: the control, which shows what is reached without the name.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
 import torch
 
 from posviz.lab.extension.cache import Cache
@@ -25,10 +26,10 @@ from posviz.lab.extension.grids import (
     units,
 )
 from posviz.lab.extension.grids import grid as grid_of
-from posviz.lab.extension.haystack import Haystack, haystack, question
+from posviz.lab.extension.haystack import DIGITS, Haystack, haystack, question, shares
 from posviz.lab.extension.plan import PasskeyPlan
 from posviz.lab.extension.reading import Kept, Reading, extended
-from posviz.lab.extension.records import PasskeyGrid
+from posviz.lab.extension.records import MEASURED, PasskeyGrid
 from posviz.lab.extension.run import cache_at, facts_of
 from posviz.lab.language_model.load import Loaded, decoder
 from posviz.lab.language_model.sources import find
@@ -41,15 +42,9 @@ def grid(
     model: str,
     link: str,
     text: str,
-    lengths: Sequence[int] = (2048, 4096, 8192, 12288),
-    depths: int = 5,
-    chunk: int = 512,
-    seed: int = 0,
-    repeats: int = 1,
-    artificial_window: int | None = None,
-    dtype: str = "float32",
     cache_folder: str | None = None,
     threads: int | None = None,
+    **values: Any,
 ) -> PasskeyGrid:
     """How well a model with a method's exported settings finds pass keys.
 
@@ -59,23 +54,14 @@ def grid(
     Parameters
     ----------
     model, cache_folder, threads : as for :func:`posviz.lab.extension.run.measure`.
-    others : of :class:`PasskeyPlan`.
+    link, values : of :class:`PasskeyPlan`.
 
     Raises
     ------
     ParameterError : a value of the plan that is not allowed.
     LabError : a method that transformers cannot express, no such model, a text that is too short.
     """
-    plan = PasskeyPlan(
-        link=link,
-        lengths=tuple(lengths),
-        depths=depths,
-        chunk=chunk,
-        seed=seed,
-        repeats=repeats,
-        artificial_window=artificial_window,
-        dtype=dtype,
-    )
+    plan = PasskeyPlan(link=link, **values)
     if threads is not None:
         torch.set_num_threads(threads)
     source = find(model)
@@ -111,6 +97,7 @@ class _Run:
     ) -> None:
         self.model, self.plan, self.cache = model, plan, cache
         self.tokenizer = loaded.tokenizer
+        self.text = text
         self.text_ids = self.encode(text)
 
     def encode(self, text: str) -> list[int]:
@@ -118,7 +105,9 @@ class _Run:
         return [int(one) for one in found]
 
     def unit(self, unit: Unit, key: str, facts: Any, report: Report, show: Any) -> Found:
-        hidden = haystack(self.text_ids, self.encode, self.plan, unit)
+        hidden = haystack(
+            self.text, self.encode, self.tokenizer.decode, self.plan, unit, self.text_ids
+        )
         ids = torch.tensor(hidden.ids)
         reading = Reading(
             self.model, ids, self.plan.chunk, kept=Kept(self.cache, key), with_losses=False
@@ -127,33 +116,64 @@ class _Run:
             report, lambda now: show(now.read, f"{now.read:,} read, {now.rate:,.0f} tokens/s")
         )
         started = time.perf_counter()
-        right, loss, tokens = self._answers(hidden, reading)
-        name, secret = hidden.names[0], hidden.keys[0]
+        beat = show(reading.read, "asking for the keys")
+        measured = self._measured(hidden, reading.past, lambda: report(beat))
+        whole, first = self._asked(hidden.names[0], hidden.keys[0])
         return Found(
-            right=right,
-            loss=loss,
-            tokens=tokens,
+            **measured,
             seconds=reading.seconds + time.perf_counter() - started,
-            example=self.tokenizer.decode(self._asked(name, secret)[0]),
+            example=self.tokenizer.decode(whole[:first]),
             facts=facts,
         )
 
     def _asked(self, name: str, key: str) -> tuple[Any, int]:
         return question(name, key, self.encode, self.tokenizer.decode)
 
+    def _measured(self, hidden: Haystack, past: Any, beat: Callable[[], None]) -> dict[str, Any]:
+        """All tables of the haystack, by depth."""
+        found: dict[str, list[float]] = {name: [] for name in MEASURED}
+        said: list[str] = []
+        for name, absent, key in zip(hidden.names, hidden.absent, hidden.keys, strict=True):
+            loss, answer = self._answer(name, key, past)
+            exact, right = shares(answer, key)
+            found["exact"].append(exact)
+            found["right"].append(right)
+            found["loss"].append(loss)
+            beat()
+            loss, answer = self._answer(absent, key, past)
+            found["absent_loss"].append(loss)
+            said.append(answer)
+            beat()
+        for key in hidden.keys:
+            # Every name without a key might be answered with any of them.
+            exact, right = np.mean([shares(answer, key) for answer in said], axis=0)
+            found["absent_exact"].append(float(exact))
+            found["absent_right"].append(float(right))
+        return {name: tuple(values) for name, values in found.items()}
+
     @torch.inference_mode()
-    def _answers(
-        self, hidden: Haystack, reading: Reading
-    ) -> tuple[tuple[float, ...], tuple[float, ...], int]:
-        right, loss, tokens = [], [], 0
-        for name, key in zip(hidden.names, hidden.keys, strict=True):
-            whole, first = self._asked(name, key)
-            logits = self.model(torch.tensor([whole]), cache=reading.past, use_cache=True).logits[
-                0, first - 1 : -1
-            ]
-            reading.past.crop(-len(whole))
-            answer = torch.tensor(whole[first:])
-            right.append(float((logits.argmax(-1) == answer).float().mean()))
-            loss.append(float(torch.nn.functional.cross_entropy(logits.float(), answer)))
-            tokens = len(answer)
-        return tuple(right), tuple(loss), tokens
+    def _answer(self, name: str, key: str, past: Any) -> tuple[float, str]:
+        """Nats per token of the key when it is given, and what the model says by itself."""
+        whole, first = self._asked(name, key)
+        logits = self._logits(whole, past)[first - 1 : -1]
+        past.crop(-len(whole))
+        answer = torch.tensor(whole[first:])
+        loss = float(torch.nn.functional.cross_entropy(logits.float(), answer))
+        if bool((logits.argmax(-1) == answer).all()):
+            return loss, key  # each first choice is the key's token: so is the free answer
+        ids = list(whole[:first])
+        fed = 0
+        for _ in range(DIGITS):
+            logits = self._logits(ids[fed:], past)
+            fed = len(ids)
+            ids.append(int(logits[-1].argmax()))
+        past.crop(-fed)
+        place = self._letters(whole[first:]).rindex(key)  # a token may join the name to digits
+        return loss, self._letters(ids[first:])[place : place + DIGITS]
+
+    def _letters(self, ids: list[int]) -> str:
+        return "".join(self.tokenizer.decode(ids).split())
+
+    def _logits(self, ids: list[int], past: Any) -> torch.Tensor:
+        found: torch.Tensor = self.model(torch.tensor([ids]), cache=past, use_cache=True).logits[0]
+        return found

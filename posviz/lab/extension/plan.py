@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from annotated_types import Ge, Le, MaxLen
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
@@ -19,10 +19,52 @@ from posviz.parameters import (
 LONGEST = 131072
 """Tokens of one run: on two CPU cores the time grows with their square."""
 NumberFormat = Literal["float32", "bfloat16"]
+Length = Annotated[
+    int,
+    Ge(16),
+    Le(LONGEST),
+    Parameter(
+        help="Tokens of the text that the model reads. Time grows with the square of it.",
+        symbol=r"\ell",
+        unit="tokens",
+        slider=(1024, 32768),
+        scale="log",
+    ),
+]
+MeanWindow = Annotated[
+    int,
+    Ge(2),
+    Le(LONGEST),
+    Parameter(
+        help="Tokens over which the loss is averaged, centred at the position.",
+        symbol="w",
+        unit="tokens",
+        slider=(32, 2048),
+        scale="log",
+    ),
+]
+ArtificialWindow = Annotated[
+    int | None,
+    Ge(64),
+    Le(LONGEST),
+    Parameter(
+        help="A shorter window to look beyond, for a machine without a GPU: the base is lowered "
+        "until the slowest pair has ended its trained arc there. None: the model's own window.",
+        unit="tokens",
+        slider=(512, 4096),
+        scale="log",
+    ),
+]
+KeySeed = Annotated[
+    int,
+    Ge(0),
+    Le((1 << 32) - 1),
+    Parameter(help="Seed of the pass keys and their owners.", slider=(0, 20), step=1),
+]
 
 
-class Plan(BaseModel):
-    """One run: the method, how far it goes, and how it is read."""
+class ExtendedRun(BaseModel):
+    """What the runs have in common: the method, and how a text is read."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
     title: ClassVar[str] = "Extension"
@@ -36,18 +78,6 @@ class Plan(BaseModel):
             "that covers the length."
         ),
     ] = "rope"
-    length: Annotated[
-        int,
-        Ge(16),
-        Le(LONGEST),
-        Parameter(
-            help="Tokens of the text that the model reads.",
-            symbol=r"\ell",
-            unit="tokens",
-            slider=(1024, 32768),
-            scale="log",
-        ),
-    ] = 12288
     chunk: Annotated[
         int,
         Ge(8),
@@ -59,35 +89,7 @@ class Plan(BaseModel):
             scale="log",
         ),
     ] = 512
-    window: Annotated[
-        int,
-        Ge(2),
-        Le(LONGEST),
-        Parameter(
-            help="Tokens over which the loss is averaged, centred at the position.",
-            unit="tokens",
-            slider=(32, 2048),
-            scale="log",
-        ),
-    ] = 512
-    seed: Annotated[
-        int,
-        Ge(0),
-        Le((1 << 32) - 1),
-        Parameter(help="Seed of the pass keys and their owners.", slider=(0, 20), step=1),
-    ] = 0
-    artificial_window: Annotated[
-        int | None,
-        Ge(64),
-        Le(LONGEST),
-        Parameter(
-            help="A shorter window to look beyond, for a machine without a GPU: the base is "
-            "lowered until the slowest pair has ended its trained arc there.",
-            unit="tokens",
-            slider=(512, 4096),
-            scale="log",
-        ),
-    ] = None
+    artificial_window: ArtificialWindow = None
     dtype: Annotated[
         NumberFormat,
         Parameter(help="Number format of weights, keys and values; losses are always float32."),
@@ -99,76 +101,65 @@ class Plan(BaseModel):
         except ValidationError as error:
             raise parameter_error(type(self), self.title, error) from None
 
-    @model_validator(mode="after")
-    def _check_window(self) -> Plan:
-        if self.window >= self.length:
-            raise ParameterError(
-                f"{self.title}: window must be less than length, so that there is a mean; got "
-                f"window {self.window} and length {self.length}."
-            )
-        return self
-
-    def with_values(self, **values: Any) -> Plan:
+    def with_values(self, **values: Any) -> Self:
         """The same plan with some values changed, checked like any other."""
-        return Plan(**{**self.model_dump(), **values})
+        return type(self)(**{**self.model_dump(), **values})
 
     @classmethod
     def declarations(cls) -> tuple[Declaration, ...]:
         return declarations(cls)
 
 
-class PasskeyPlan(BaseModel):
-    """One retrieval grid: the method, the lengths, and where the keys lie."""
+class Plan(ExtendedRun):
+    """One run for the loss: how far it goes, and what it is averaged over."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+    length: Length = 12288
+    mean_window: MeanWindow = 512
+
+    @model_validator(mode="after")
+    def _check_window(self) -> Self:
+        if self.mean_window >= self.length:
+            raise ParameterError(
+                f"{self.title}: mean_window must be less than length, so that there is a mean; got "
+                f"mean_window {self.mean_window} and length {self.length}."
+            )
+        return self
+
+
+class PasskeyPlan(ExtendedRun):
+    """One retrieval grid: the lengths, and where the keys lie."""
+
     title: ClassVar[str] = "Pass keys"
 
-    link: Annotated[
-        str, MaxLen(4000), Parameter(help="The method, as a link; completed by the model.")
-    ] = "rope"
     lengths: Annotated[
         tuple[Annotated[float, Ge(128), Le(LONGEST)], ...],
         AcceptsList,
-        Parameter(help="Tokens of the haystacks, keys included.", unit="tokens"),
+        Parameter(
+            help="Tokens that the model sees in all: the text with its keys, and a question with "
+            "its answer.",
+            unit="tokens",
+        ),
     ] = (2048, 4096, 8192, 12288)
     depths: Annotated[
         int,
         Ge(1),
         Le(10),
         Parameter(
-            help="Places of keys: the middles of so many equal parts of the haystack.",
+            help="Places of keys: the middles of so many equal parts of the text.",
             slider=(3, 10),
             step=1,
         ),
     ] = 5
-    chunk: Annotated[int, Ge(8), Le(4096), Parameter(help="Queries at a time.", unit="tokens")] = (
-        512
-    )
-    seed: Annotated[
-        int, Ge(0), Le((1 << 32) - 1), Parameter(help="Seed of the pass keys and their owners.")
-    ] = 0
+    key_seed: KeySeed = 0
     repeats: Annotated[
         int,
         Ge(1),
         Le(20),
-        Parameter(help="Haystacks at each length, with other keys and another part of the text."),
+        Parameter(help="Texts at each length, with other keys and another part of the book."),
     ] = 1
-    artificial_window: Annotated[
-        int | None,
-        Ge(64),
-        Le(LONGEST),
-        Parameter(help="A shorter window to look beyond, as for the loss.", unit="tokens"),
-    ] = None
-    dtype: Annotated[NumberFormat, Parameter(help="Number format of weights and keys.")] = "float32"
-
-    def __init__(self, **values: Any) -> None:
-        try:
-            super().__init__(**values)
-        except ValidationError as error:
-            raise parameter_error(type(self), self.title, error) from None
 
     @model_validator(mode="after")
-    def _check_lengths(self) -> PasskeyPlan:
+    def _check_lengths(self) -> Self:
         if not self.lengths or any(one != int(one) for one in self.lengths):
             raise ParameterError(
                 f"{self.title}: lengths must be a list of whole numbers of at least 128; got "
@@ -179,7 +170,3 @@ class PasskeyPlan(BaseModel):
     @property
     def longest(self) -> int:
         return int(max(self.lengths))
-
-    @classmethod
-    def declarations(cls) -> tuple[Declaration, ...]:
-        return declarations(cls)

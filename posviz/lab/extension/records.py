@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Numbers = tuple[float, ...]
+MEASURED = ("exact", "right", "loss", "absent_exact", "absent_right", "absent_loss")
+"""The tables of a :class:`PasskeyGrid`, by length and depth."""
 
 BAND = (
     "The band is the mean ± one standard error: s/√n, with s the sample standard deviation of the "
@@ -22,19 +24,21 @@ class LossCurve:
     Attributes
     ----------
     link : the method as it was asked for; applied : completed with the model's own numbers.
-    title : its name.
+    title : its name with its factor.
     positions : where the means stand: the middle of each window of tokens, counted from 0.
     mean : nats per token. A token's loss is -ln of the probability that the model gave it.
     low, high : one standard error around the mean (:data:`BAND`).
     counts : tokens under each mean.
-    window : tokens under a whole one.
+    mean_window : tokens under a whole one.
     trained_window : of the model, or the artificial one.
     rope_parameters : the dict that was put into the model's configuration, as it was exported.
     total, read : tokens asked for, and read so far.
-    within, beyond : mean loss of the tokens before trained_window and from it on, with standard
-        errors: (mean, error, tokens); None where there are none.
+    within, beyond : mean loss of the tokens before token trained_window and from it on, with
+        standard errors: (mean, error, tokens); None where there are none.
+    last : the same of the last quarter of total.
     notes : whole sentences on what a reader must know.
     facts : seed, versions, hashes, the configuration's check, the machine.
+    is_plain : whether this is the model with its own frequencies, without any extension.
     """
 
     link: str
@@ -45,16 +49,18 @@ class LossCurve:
     low: Numbers
     high: Numbers
     counts: tuple[int, ...]
-    window: int
+    mean_window: int
     trained_window: int
     rope_parameters: Mapping[str, Any]
     total: int
     read: int
     within: Numbers | None = None
     beyond: Numbers | None = None
+    last: Numbers | None = None
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
     facts: Mapping[str, Any] = field(default_factory=dict)
+    is_plain: bool = False
 
     @property
     def is_done(self) -> bool:
@@ -62,18 +68,46 @@ class LossCurve:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PasskeyGrid:
-    """How well pass keys are found, by length of the haystack and depth of the key.
+class Gap:
+    """How a method's loss differs from that of the plain model on the same tokens.
 
     Attributes
     ----------
-    lengths : tokens before the question, as asked for.
+    link : the method; against : the plain model's link.
+    positions, mean, low, high, counts : running mean of loss - plain loss, token by token, with
+        one standard error, as in a :class:`LossCurve`; nats.
+    within, beyond, last : its mean before and from token trained_window on, and in the last
+        quarter: (mean, error, tokens).
+    """
+
+    link: str
+    against: str
+    positions: Numbers
+    mean: Numbers
+    low: Numbers
+    high: Numbers
+    counts: tuple[int, ...]
+    within: Numbers | None = None
+    beyond: Numbers | None = None
+    last: Numbers | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PasskeyGrid:
+    """How well pass keys are found, by length of the text and depth of the key.
+
+    Every table is [length][depth], NaN where nothing was measured yet.
+
+    Attributes
+    ----------
+    lengths : tokens that the model sees in all, question and answer included.
     depths : share of the text before the key, ascending.
-    right : right[length][depth], share of the key's tokens that the model ranks first when those
-        before are given; NaN where nothing was measured yet.
-    loss : mean nats per token of the key, likewise.
-    tries : tokens under each cell.
-    chance : the share and the loss of guessing digits: 0.1 and ln 10.
+    exact : share of keys that the model's own answer, token by token its first choice, gives whole.
+    right : share of the answer's digits that are the key's digit in their place.
+    loss : mean nats per token of the key when the tokens before are given.
+    absent_exact, absent_right, absent_loss : the control, the same numbers when the model is asked
+        for names that stand nowhere in the text: what is reached without the name being found.
+    tries : keys under each cell.
     """
 
     link: str
@@ -81,12 +115,15 @@ class PasskeyGrid:
     title: str
     lengths: tuple[int, ...]
     depths: Numbers
+    exact: tuple[Numbers, ...]
     right: tuple[Numbers, ...]
     loss: tuple[Numbers, ...]
+    absent_exact: tuple[Numbers, ...]
+    absent_right: tuple[Numbers, ...]
+    absent_loss: tuple[Numbers, ...]
     tries: int
     trained_window: int
     rope_parameters: Mapping[str, Any]
-    chance: tuple[float, float] = (0.1, 2.302585092994046)
     example: str = ""
     notes: tuple[str, ...] = ()
     seconds: float = 0.0

@@ -9,11 +9,12 @@ import torch
 
 from posviz.lab.extension import identity
 from posviz.lab.extension.applied import Applied
-from posviz.lab.extension.cache import Cache, text_hash
+from posviz.lab.extension.cache import Cache
 from posviz.lab.extension.curves import curve, key_of_loss, read_curve, settings_of
 from posviz.lab.extension.plan import Plan
 from posviz.lab.extension.reading import Kept, Reading, extended, tokens_of
 from posviz.lab.extension.records import LossCurve
+from posviz.lab.hashes import text_hash
 from posviz.lab.language_model.load import decoder
 from posviz.lab.language_model.sources import Source, find
 from posviz.lab.workers import Progress, Report
@@ -25,14 +26,9 @@ def measure(
     model: str,
     link: str,
     text: str,
-    length: int = 12288,
-    chunk: int = 512,
-    window: int = 512,
-    seed: int = 0,
-    artificial_window: int | None = None,
-    dtype: str = "float32",
     cache_folder: str | None = None,
     threads: int | None = None,
+    **values: Any,
 ) -> LossCurve:
     """Read a text with a model whose configuration holds a method's exported settings.
 
@@ -42,7 +38,7 @@ def measure(
     Parameters
     ----------
     model : as :func:`posviz.lab.language_model.sources.find` takes it.
-    link, length, chunk, window, seed, artificial_window, dtype : of :class:`Plan`.
+    link, values : of :class:`Plan`.
     cache_folder : where results are kept; by default :func:`posviz.lab.extension.cache.folder`.
     threads : of torch; left as they are by default.
 
@@ -51,15 +47,7 @@ def measure(
     ParameterError : a value of the plan that is not allowed.
     LabError : a method that transformers cannot express, no such model, a text that is too short.
     """
-    plan = Plan(
-        link=link,
-        length=length,
-        chunk=chunk,
-        window=window,
-        seed=seed,
-        artificial_window=artificial_window,
-        dtype=dtype,
-    )
+    plan = Plan(link=link, **values)
     if threads is not None:
         torch.set_num_threads(threads)
     source = find(model)
@@ -112,7 +100,7 @@ def facts_of(source: Source, settings: Applied, text: str, plan: dict[str, Any])
         "weights_hash": source.file_hash(),
         "text_hash": text_hash(text),
         "plan": plan,
-        "seed": plan["seed"],
+        "seed": plan.get("key_seed", "nothing is drawn"),
         "versions": identity.versions(),
         "settings": dict(settings.changed),
         "check": {"severity": settings.severity, "diagnoses": list(settings.diagnoses)},

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from posviz.lab.extension.records import LossCurve, Numbers, PasskeyGrid
+from posviz.lab.extension.records import MEASURED, Gap, LossCurve, Numbers, PasskeyGrid
 
 FOLDER = Path(__file__).parent / "stored"
 COMMAND = "python -m posviz.lab.extension"
@@ -28,14 +28,14 @@ _DIGITS = 6
 class Stored:
     """Results of several methods on one model and one text.
 
-    ``about`` says what was measured and how to measure it again (model, text, command), and under
-    ``differences`` how each method's loss differs from the first one's on the same tokens: within
-    the trained window and beyond it, [mean, standard error, tokens].
+    ``about`` says what was measured and how to measure it again: model, its title, text, seed, and
+    the whole command. ``gaps`` are the differences of the curves to the plain model's.
     """
 
     name: str
     about: Mapping[str, Any]
     curves: tuple[LossCurve, ...] = ()
+    gaps: tuple[Gap, ...] = ()
     grids: tuple[PasskeyGrid, ...] = ()
 
 
@@ -62,22 +62,20 @@ def read(path: Path) -> Stored:
         name=path.stem,
         about=found["about"],
         curves=tuple(curve_from(one) for one in found["curves"]),
+        gaps=tuple(gap_from(one) for one in found["gaps"]),
         grids=tuple(grid_from(one) for one in found["grids"]),
     )
 
 
-def write(
-    path: Path,
-    about: Mapping[str, Any],
-    curves: Sequence[LossCurve],
-    grids: Sequence[PasskeyGrid],
-) -> None:
+def write(path: Path, found: Stored) -> None:
     """Write a set at once or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     content = {
-        "about": plain(dict(about)),
-        "curves": [plain(asdict(one)) for one in curves],
-        "grids": [plain(asdict(one)) for one in grids],
+        "about": plain(dict(found.about)),
+        **{
+            kind: [plain(asdict(one)) for one in getattr(found, kind)]
+            for kind in ("curves", "gaps", "grids")
+        },
     }
     beside = path.with_suffix(".new")
     beside.write_text(json.dumps(content, ensure_ascii=False, indent=0) + "\n", encoding="utf-8")
@@ -106,16 +104,25 @@ def _row(values: Sequence[Any] | None) -> Numbers:
 
 def curve_from(kept: Mapping[str, Any]) -> LossCurve:
     """A curve from its JSON."""
-    rows = {name: _row(kept[name]) for name in ("positions", "mean", "low", "high")}
+    return LossCurve(**{**kept, **_rows(kept), "notes": tuple(kept["notes"])})
+
+
+def gap_from(kept: Mapping[str, Any]) -> Gap:
+    """A difference from its JSON."""
+    return Gap(**{**kept, **_rows(kept)})
+
+
+def _rows(kept: Mapping[str, Any]) -> dict[str, Any]:
     spans = {
-        name: None if kept[name] is None else _row(kept[name]) for name in ("within", "beyond")
+        name: None if kept[name] is None else _row(kept[name])
+        for name in ("within", "beyond", "last")
     }
-    whole = {"counts": tuple(kept["counts"]), "notes": tuple(kept["notes"])}
-    return LossCurve(**{**kept, **rows, **spans, **whole})
+    rows = {name: _row(kept[name]) for name in ("positions", "mean", "low", "high")}
+    return {**rows, **spans, "counts": tuple(kept["counts"])}
 
 
 def grid_from(kept: Mapping[str, Any]) -> PasskeyGrid:
     """A grid from its JSON."""
-    tables = {name: tuple(_row(row) for row in kept[name]) for name in ("right", "loss")}
-    rows = {name: tuple(kept[name]) for name in ("lengths", "depths", "chance", "notes")}
+    tables = {name: tuple(_row(row) for row in kept[name]) for name in MEASURED}
+    rows = {name: tuple(kept[name]) for name in ("lengths", "depths", "notes")}
     return PasskeyGrid(**{**kept, **tables, **rows})

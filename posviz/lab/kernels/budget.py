@@ -29,21 +29,21 @@ class Sizes:
 def predicted_bytes(kernel: str, length: int, sizes: Sizes) -> int:
     """From the shapes: what a kernel allocates beside its inputs, mostly.
 
-    The whole matrix of logits exists as products, with the bias, and as weights; a causal mask of
-    pairs takes a byte each and a block of a bias eight more while it is looked up.
+    The whole matrix of logits exists as products and as weights, beside the matrix of bias and
+    causal mask, which is filled block by block.
     """
     pairs = length * length
     logits = sizes.batch * sizes.heads * pairs * sizes.itemsize
     bias = sizes.heads * pairs * sizes.itemsize if sizes.has_bias else 0
     outputs = 2 * sizes.batch * sizes.heads * length * sizes.head_dim * sizes.itemsize
+    matrix = max(bias, pairs * sizes.itemsize) + 3 * BLOCK_BYTES
     if kernel == "naive":
-        lookup = 16 * pairs if sizes.has_bias else 0
-        return 2 * logits + bias + pairs + lookup + outputs
+        return 2 * logits + matrix + outputs
     if kernel == "naive_blocks":
         rows = sizes.batch * sizes.heads * length * sizes.itemsize
         return 4 * max(BLOCK_BYTES, 16 * rows) + outputs
     if kernel == "sdpa_matrix":
-        return max(bias, pairs * sizes.itemsize) + 3 * BLOCK_BYTES + outputs
+        return matrix + outputs
     return BLOCK_BYTES + outputs
 
 
@@ -55,12 +55,15 @@ class Budget:
     ----------
     most_seconds, most_bytes : for the run, and for one point.
     free : bytes that are free now, or None where nobody tells.
+    share : the part of its own share that a run may use of what is free.
+    sharers : how many runs may go on at once here; each has an equal share.
     """
 
     most_seconds: float
     most_bytes: int
     free: Callable[[], int | None]
     share: float = 0.8
+    sharers: int = 1
     begun: float = field(default_factory=time.monotonic)
     _seconds: dict[str, tuple[int, float]] = field(default_factory=dict)
     _bytes: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -96,10 +99,11 @@ class Budget:
                 f"{length:,} tokens would need about {_gib(needed)}, more than the "
                 f"{_gib(self.most_bytes)} that this run may use."
             )
-        if free is not None and needed > self.share * free:
+        if free is not None and needed > self.share * free / self.sharers:
+            among = f" and that {self.sharers} runs may share" if self.sharers > 1 else ""
             return (
-                f"{length:,} tokens would need about {_gib(needed)}, more than {self.share:.0%} of "
-                f"the {_gib(free)} that are free here."
+                f"{length:,} tokens would need about {_gib(needed)}, more than "
+                f"{self.share / self.sharers:.0%} of the {_gib(free)} that are free here{among}."
             )
         at, seconds = self._seconds.get(what, (length, 0.0))
         coming = 2 * seconds * (length / at) ** power + extra_seconds

@@ -8,6 +8,7 @@ import os
 import platform
 import shutil
 import sysconfig
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from posviz.lab.errors import LabError
 
 SHARE_OF_FREE = 0.8
 _CLEAR = Path("/proc/self/clear_refs")
+_STAT = Path("/proc/stat")
 _M_MMAP_THRESHOLD = -3
 """malloc.h"""
 _SMALLEST_MAPPED = 1 << 20
@@ -189,6 +191,50 @@ def _status(name: str) -> int:
         if line.startswith(f"{name}:"):
             return int(line.split()[1]) * 1024
     raise LabError(f"Kernels: /proc/self/status does not tell {name}.")
+
+
+def warm(kind: str, dtype: torch.dtype) -> None:
+    """Have the device get ready, so that the first point is not charged with it.
+
+    The libraries of a GPU load their code and take a workspace with the first product; on a CPU the
+    threads are started.
+    """
+    one = torch.ones(2, 2, 64, 64, dtype=dtype, device=kind)
+    torch.softmax(one @ one, -1)
+    torch.nn.functional.scaled_dot_product_attention(one, one, one)
+    synchronize(kind)
+
+
+def load() -> float | None:
+    """Processes that ran or waited in the last minute, in the mean, or None where nobody tells."""
+    return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
+
+
+class Others:
+    """How busy other processes keep the machine, from the making of the object on."""
+
+    def __init__(self) -> None:
+        self._before = self._now()
+
+    def cores(self) -> float | None:
+        """Cores that they have used, in the mean; None where nobody tells."""
+        now = self._now()
+        if now is None or self._before is None:
+            return None
+        passed, busy = now[0] - self._before[0], now[1] - self._before[1]
+        return round(max(0.0, busy / passed), 2) if passed > 0 else None
+
+    @staticmethod
+    def _now() -> tuple[float, float] | None:
+        """The time, and the seconds of all cores that were not this process's."""
+        if not _STAT.exists():
+            return None
+        ticks = [int(part) for part in _STAT.read_text(encoding="ascii").split()[1:9]]
+        idle = ticks[3] + ticks[4]
+        of_all = (sum(ticks) - idle) / os.sysconf("SC_CLK_TCK")
+        own = os.times()
+        own_seconds = own.user + own.system + own.children_user + own.children_system
+        return time.monotonic(), of_all - own_seconds
 
 
 def synchronize(kind: str) -> None:

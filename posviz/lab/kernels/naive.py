@@ -1,7 +1,8 @@
 """Attention step by step: all logits, their softmax, the average; whole, or in blocks of queries.
 
-In blocks only the logits of some queries exist at a time, so memory grows with the length instead
-of its square; the bias of a block is made by the core when the block is reached.
+Whole, it is given the same matrix as SDPA: bias, window and causal mask, made beforehand. In blocks
+only the logits of some queries exist at a time, so memory grows with the length instead of its
+square; the bias of a block is made by the core in every call, when the block is reached.
 """
 
 from __future__ import annotations
@@ -26,9 +27,15 @@ def rows_per_block(prepared: Prepared) -> int:
     return max(16, min(length, room // a_row))
 
 
-def naive(prepared: Prepared) -> torch.Tensor:
-    """All logits at once: (batch, heads, queries, head_dim)."""
-    return in_blocks(prepared, prepared.queries.shape[-2])
+def naive(prepared: Prepared, mask: torch.Tensor | None) -> torch.Tensor:
+    """All logits at once, ``mask`` (:func:`posviz.lab.kernels.sdpa.matrix`) added to them:
+    (batch, heads, queries, head_dim)."""
+    if prepared.is_own:
+        return prepared.own_output()
+    scores = prepared.scores(slice(None))
+    if mask is not None:
+        scores += mask
+    return prepared.finished(torch.softmax(scores, dim=-1) @ prepared.values)
 
 
 def in_blocks(

@@ -23,12 +23,17 @@ class Point:
     refused : why it was not run, in a sentence; empty where it was.
     seconds : median of the repetitions, the rotation of q and k not counted.
     repetitions : how often it was timed.
-    made_seconds : what is made once before: a bias matrix, a block mask.
-    compile_seconds : the first call of a kernel that is compiled.
+    made_seconds : what is made once before the calls and is not in ``seconds``: the matrix of bias,
+        window and causal mask that the naive kernel and SDPA are given, or FlexAttention's mask of
+        blocks.
+    compile_seconds : what the first call of a kernel that is compiled takes beyond the others.
     peak_bytes : most memory beyond what was held before, matrices made for it counted in; None
         where this device does not tell.
-    error : largest difference from the core's float64 attention; None where it was not compared.
-    tolerance : what the number format allows, see ``posviz.lab.kernels.reference``.
+    error : difference from the core's float64 attention, of the output that uses most of its
+        tolerance; None where it was not compared.
+    tolerance : what the number format allows that output, see ``posviz.lab.kernels.reference``.
+    control : the largest difference over tolerance that leaving the encoding out would make; None
+        where it cannot be left out, or where it changes nothing.
     rows_compared : queries whose outputs were compared, of each head.
     note : what else a reader must know of this point.
     """
@@ -43,8 +48,16 @@ class Point:
     peak_bytes: int | None = None
     error: float | None = None
     tolerance: float | None = None
+    control: float | None = None
     rows_compared: int = 0
     note: str = ""
+
+    @property
+    def share(self) -> float | None:
+        """The part of its tolerance that the output which is furthest uses."""
+        if self.error is None or not self.tolerance:
+            return None
+        return self.error / self.tolerance
 
     @property
     def is_within(self) -> bool | None:

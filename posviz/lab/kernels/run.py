@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-import os
 import platform
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,6 +21,7 @@ from posviz.lab.kernels.records import KernelRun, Point
 from posviz.lab.kernels.shape import KERNELS, KernelPlan
 from posviz.lab.kernels.watched import Watch, measured, timed
 from posviz.lab.workers import Progress, Report
+from posviz.lab.workers.limit import sharers
 from posviz.parameters import ParameterError
 from posviz.results import AttentionTerms, MatrixBias, PositionTable, RelativeRotation
 
@@ -58,6 +59,11 @@ def _nothing(prepared: Prepared) -> None:
     return None
 
 
+def _matrix(prepared: Prepared) -> torch.Tensor | None:
+    """What SDPA with a matrix is given, so that the naive kernel is timed for the same."""
+    return None if prepared.is_own or not sdpa.has_matrix(prepared) else sdpa.matrix(prepared)
+
+
 def _flex_made(prepared: Prepared) -> tuple[flex.Flex, Callable[..., Any]]:
     return flex.made(prepared), flex.compiled()
 
@@ -78,13 +84,16 @@ class _Comparison:
             int(plan.most_memory * GIB),
             lambda: devices.free_memory(plan.device),
             devices.SHARE_OF_FREE,
+            sharers(),
         )
+        self.load = devices.load()
+        self.others = devices.Others()
         self.points: list[Point] = []
         self.watch = Watch(lambda: None)
         self.encoding_seconds: list[tuple[int, float]] = []
         self.total = len(plan.all_lengths) * len(plan.kernel_names)
         self.kernels = {
-            "naive": _Kernel(lambda _: "", _nothing, lambda p, _: naive.naive(p)),
+            "naive": _Kernel(lambda _: "", _matrix, naive.naive),
             "naive_blocks": _Kernel(_not_in_blocks, _nothing, lambda p, _: self._in_blocks(p)),
             "sdpa": _Kernel(sdpa.why_not_plain, _nothing, lambda p, _: sdpa.plain(p)),
             "sdpa_matrix": _Kernel(sdpa.why_not_matrix, sdpa.matrix, sdpa.with_matrix),
@@ -96,6 +105,7 @@ class _Comparison:
     def run(self) -> KernelRun:
         # What is compiled comes last, so that a slow compiler takes no time from the others.
         names = self.plan.kernel_names
+        devices.warm(self.plan.device, self.dtype)
         for group in ([name for name in names if name != "flex"], ["flex"] * ("flex" in names)):
             for length in self.plan.all_lengths if group else ():
                 self._at(length, group)
@@ -112,7 +122,7 @@ class _Comparison:
             encoding_seconds=tuple(self.encoding_seconds),
             points=tuple(self.points),
             notes=tuple(_notes(self.spec)),
-            facts=facts(self.plan),
+            facts={**facts(self.plan), "load": self.load, "others": self.others.cores()},
         )
 
     def _look(self, note: str) -> None:
@@ -218,16 +228,18 @@ class _Comparison:
         kernel, device = self.kernels[name], self.plan.device
         watch = self._watch(label)
 
-        def first() -> tuple[Any, torch.Tensor]:
+        def first() -> tuple[Any, torch.Tensor, float]:
+            begun = time.perf_counter()
             made = kernel.make(prepared)
-            return made, kernel.call(prepared, made)
+            devices.synchronize(device)
+            making = time.perf_counter() - begun
+            return made, kernel.call(prepared, made), making
 
         whole = measured(first, watch, device)
-        made, found = whole.result
+        made, found, making = whole.result
         left = self.budget.most_seconds - self.budget.elapsed
         seconds, count = timed(lambda: kernel.call(prepared, made), watch, device, max(left, 1e-3))
         peak = whole.peak_bytes
-        before = max(0.0, whole.seconds - seconds)
         if name == "flex" and peak is not None:
             # The compiler's memory is not the kernel's: what a second call takes is.
             peak = measured(lambda: kernel.call(prepared, made), watch, device).peak_bytes
@@ -238,18 +250,19 @@ class _Comparison:
             seconds=seconds,
             repetitions=count,
             peak_bytes=peak,
-            made_seconds=0.0 if name in ("flex", "naive", "naive_blocks", "sdpa") else before,
-            compile_seconds=before if name == "flex" else 0.0,
+            made_seconds=0.0 if made is None else making,
+            compile_seconds=max(0.0, whole.seconds - making - seconds) if name == "flex" else 0.0,
         )
         if isinstance(compared, str):
             return replace(point, note=compared)
-        error = compared.error(found)
-        if not math.isfinite(error):
+        furthest = compared.compared(found)
+        if not math.isfinite(furthest.error):
             return replace(point, note="The output holds numbers that are not finite.")
         return replace(
             point,
-            error=error,
-            tolerance=compared.tolerance(self.dtype),
+            error=furthest.error,
+            tolerance=furthest.tolerance,
+            control=compared.control(self.dtype),
             rows_compared=len(compared.rows),
         )
 
@@ -326,7 +339,6 @@ def facts(plan: KernelPlan) -> dict[str, Any]:
         "system": f"{platform.system()} {platform.machine()}",
         "processor": devices.processor(),
         "threads": torch.get_num_threads(),
-        "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
         "seed": plan.seed,
         "memory": devices.PeakMemory(plan.device).how,
     }

@@ -29,7 +29,7 @@ def why_not_matrix(prepared: Prepared) -> str:
     """Why SDPA cannot run with a matrix; empty where it can."""
     if content := why_not(prepared):
         return content
-    if not prepared.has_bias and not prepared.is_causal:
+    if not has_matrix(prepared):
         return "There is nothing to put into a matrix: no bias, no window and no causal mask."
     return ""
 
@@ -60,6 +60,11 @@ def plain(prepared: Prepared) -> torch.Tensor:
             scale=prepared.scale,
         )
     )
+
+
+def has_matrix(prepared: Prepared) -> bool:
+    """Whether there is anything to put into a matrix."""
+    return prepared.has_bias or prepared.is_causal
 
 
 def matrix(prepared: Prepared) -> torch.Tensor:

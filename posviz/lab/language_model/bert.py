@@ -49,7 +49,7 @@ def permuted(
     similarity = permuted_similarity = math.nan
     if other:
         report(Progress(2, 4, "the second text"))
-        second = load.tokens_of(loaded, other, most, least=_LEAST).ids
+        second = load.tokens_of(loaded, other, most, least=_LEAST, name="the second text").ids
         size = second.shape[1]
         _, there = _pass(loaded, second, np.arange(size))
         similarity = _cosine(embedding, there)
@@ -60,6 +60,7 @@ def permuted(
         model=loaded.source.name,
         title=loaded.source.title,
         order=order,
+        seed=seed,
         layers=weights.shape[0],
         heads=weights.shape[1],
         tokens=tuple(loaded.tokenizer.convert_ids_to_tokens(read.ids[0].tolist())),

@@ -6,14 +6,29 @@ import numpy as np
 import torch
 
 from posviz import attention, link
+from posviz.encodings.base import Encoding
 from posviz.lab.language_model import load, predicted
 from posviz.lab.language_model.layers import Seen, encoded, spec_of
-from posviz.lab.language_model.observe import checked_tokens, one_layer
-from posviz.lab.language_model.records import MOST_TOKENS, QueriesKeys
+from posviz.lab.language_model.observe import checked_tokens, map_of, one_layer
+from posviz.lab.language_model.records import MOST_TOKENS, Closely, QueriesKeys
 from posviz.lab.workers import Report
 from posviz.measures import observed
 from posviz.measures.observed import expected_by_distance
 from posviz.results import Result
+
+
+def closely(report: Report, *, model: str, text: str, layer: int, head: int) -> Closely:
+    """The map of a head, and its queries and keys, from one pass that ends after its layer.
+
+    Raises
+    ------
+    LabError : as :func:`queries_and_keys`.
+    """
+    loaded = load.decoder(model, report)
+    read = load.tokens_of(loaded, text, MOST_TOKENS)
+    spec = spec_of(loaded, layer)
+    seen = one_layer(loaded, read, layer, head, report)
+    return Closely(map=map_of(seen, head, model, read), pair=_pair(seen, head, spec, model, read))
 
 
 def queries_and_keys(
@@ -26,9 +41,12 @@ def queries_and_keys(
     LabError : as `observe.head_map`; a layer that does not rotate queries and keys.
     """
     loaded = load.decoder(model, report)
-    spec = spec_of(loaded, layer)
     read = load.tokens_of(loaded, text, checked_tokens(tokens))
-    seen = one_layer(loaded, read, layer, head, report)
+    spec = spec_of(loaded, layer)
+    return _pair(one_layer(loaded, read, layer, head, report), head, spec, model, read)
+
+
+def _pair(seen: Seen, head: int, spec: Encoding, model: str, read: load.Tokens) -> QueriesKeys:
     q, k = seen.queries[head].double(), seen.keys_by_head[head].double()
     mean_q, mean_k = (one[1:].mean(dim=0).numpy() for one in (q, k))
     rest = len(read.pieces) - 1
@@ -37,7 +55,7 @@ def queries_and_keys(
     weights = observed.without_first(seen.weights[head])
     return QueriesKeys(
         model=model,
-        layer=layer,
+        layer=seen.layer,
         head=head,
         key_head=_key_head(seen, head),
         tokens=read.pieces,

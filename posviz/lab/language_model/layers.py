@@ -123,10 +123,13 @@ def _hooked(
     handles = []
     for module in modules:
         store: dict[str, torch.Tensor] = {}
+        size = int(module.head_dim)
         for side in ("q", "k"):
+            projection = getattr(module, f"{side}_proj")
+            handles.append(projection.register_forward_hook(_keep(store, side, size)))
             # Where there is a norm, the rotation follows it.
-            source = getattr(module, f"{side}_norm", None) or getattr(module, f"{side}_proj")
-            handles.append(source.register_forward_hook(_keep(store, side)))
+            if (norm := getattr(module, f"{side}_norm", None)) is not None:
+                handles.append(norm.register_forward_hook(_keep_normed(loaded, store, side)))
         handles.append(module.register_forward_hook(_show(loaded, store, look, last)))
     try:
         yield
@@ -135,11 +138,41 @@ def _hooked(
             handle.remove()
 
 
-def _keep(store: dict[str, torch.Tensor], side: str) -> Callable[..., None]:
+def _keep(store: dict[str, torch.Tensor], side: str, head_dim: int) -> Callable[..., None]:
     def hook(module: Any, inputs: Any, output: torch.Tensor) -> None:
-        store[side] = output
+        store[side] = output[0].unflatten(-1, (-1, head_dim)).transpose(0, 1)
 
     return hook
+
+
+def _keep_normed(loaded: Loaded, store: dict[str, torch.Tensor], side: str) -> Callable[..., None]:
+    """What a norm makes of the projection, which it gets in an order of axes of its own."""
+
+    def hook(module: Any, inputs: Any, output: torch.Tensor) -> None:
+        store[side] = _like(loaded, store[side], inputs[0][0], output[0])
+
+    return hook
+
+
+def _like(
+    loaded: Loaded, projected: torch.Tensor, given: torch.Tensor, made: torch.Tensor
+) -> torch.Tensor:
+    """``made`` in the order of axes of ``projected``, (heads, n, head_dim).
+
+    Which order it has, ``given`` tells by its numbers: as many heads as tokens would fit both.
+    """
+    heads, n, head_dim = projected.shape
+    by_token = projected.transpose(0, 1)
+    if given.shape == (n, heads * head_dim) and torch.equal(given, by_token.flatten(1)):
+        return made.unflatten(-1, (heads, head_dim)).transpose(0, 1)
+    if given.shape == by_token.shape and torch.equal(given, by_token):
+        return made.transpose(0, 1)
+    if given.shape == projected.shape and torch.equal(given, projected):
+        return made
+    raise LabError(
+        f"{loaded.source.title}: between q_proj or k_proj and its norm the model does more than "
+        "order axes, so its queries and keys cannot be read."
+    )
 
 
 def _show(
@@ -149,16 +182,14 @@ def _show(
         weights = output[1] if isinstance(output, tuple) and len(output) > 1 else None
         if weights is None:
             raise LabError(f"{loaded.source.title}: its attention does not give its weights.")
-        layer, size = int(module.layer_idx), int(module.head_dim)
-        queries, keys = (_by_head(store.pop(side), size) for side in ("q", "k"))
+        layer, queries, keys = int(module.layer_idx), store.pop("q"), store.pop("k")
+        if queries.shape[0] != weights.shape[1]:
+            raise LabError(
+                f"{loaded.source.title}: q_proj gives {queries.shape[0]} heads and the attention "
+                f"has {weights.shape[1]}, so its queries cannot be read."
+            )
         look(Seen(layer, queries, keys, weights[0], float(module.scaling)))
         if layer == last:
             raise _Enough
 
     return hook
-
-
-def _by_head(projected: torch.Tensor, head_dim: int) -> torch.Tensor:
-    """(1, n, heads·head_dim) or (1, n, heads, head_dim) to (heads, n, head_dim)."""
-    n = projected.shape[1]
-    return projected.reshape(n, -1, head_dim).transpose(0, 1)

@@ -34,7 +34,11 @@ _Stamp = tuple[tuple[str, int, int], ...]
 
 @dataclass(frozen=True)
 class Loaded:
-    """A model in memory. It is shared by all jobs of this worker: put back what you change."""
+    """A model in memory, shared by all jobs of this worker: nothing in it may be changed.
+
+    How its attention is computed is no exception: whoever loads it says so anew, and one job runs
+    in a worker at a time.
+    """
 
     source: Source
     model: Any
@@ -75,18 +79,25 @@ def tokenizer(name: str, report: Report) -> Any:
     return _tokenizer(source.path, source.stamp)
 
 
-def tokens_of(loaded: Loaded, text: str, most: int, *, least: int = 8) -> Tokens:
+def tokens_of(
+    loaded: Loaded, text: str, most: int, *, least: int = 8, name: str = "text"
+) -> Tokens:
     """The first ``most`` tokens of a text.
 
     Raises
     ------
-    LabError : a text of fewer than ``least`` tokens, in which nothing could be measured.
+    LabError : a text of fewer than ``least`` tokens, in which nothing could be measured, or one
+        that is no Unicode text.
     """
+    if any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise LabError(
+            f"{loaded.source.title}: {name} must be Unicode text; got half of a surrogate pair."
+        )
     found = loaded.tokenizer(text, return_tensors="pt", verbose=False)["input_ids"]
     total = int(found.shape[1])
     if total < least:
         raise LabError(
-            f"{loaded.source.title}: text must have at least {least} tokens; got {total}."
+            f"{loaded.source.title}: {name} must have at least {least} tokens; got {total}."
         )
     ids = found[:, :most]
     return Tokens(ids, pieces_of(loaded, ids[0]), total)
@@ -148,6 +159,7 @@ def _model(path: Path, stamp: _Stamp, kind: str) -> Any:
 
 def _read(reader: Any, path: Path, **options: Any) -> Any:
     logging: Any = import_module("transformers.utils.logging")
+    errors: Any = import_module("huggingface_hub.errors")
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     folder = path.parent if path.is_file() else path
@@ -160,6 +172,6 @@ def _read(reader: Any, path: Path, **options: Any) -> Any:
             return reader.from_pretrained(
                 str(folder), local_files_only=True, trust_remote_code=False, **options
             )
-    except _UNREADABLE as error:
+    except (*_UNREADABLE, errors.StrictDataclassError) as error:
         told = " ".join(str(error).split())[:300]
         raise LabError(f"transformers cannot read {path.name}: {told}") from error

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import torch
 from posviz import __version__, link
 from posviz.encodings.base import Encoding
 from posviz.lab.errors import LabError
+from posviz.lab.hashes import text_hash
 from posviz.lab.language_model import load, predicted
 from posviz.lab.language_model.layers import (
     Seen,
@@ -34,7 +35,9 @@ from posviz.measures import observed
 from posviz.results import Result
 
 MATCH = 10.5
-"""Logit of a key that equals its query, as on the attention page."""
+"""Logit of a key that equals its query, as on the attention page: an illustration, no head's."""
+_READ_WITH = ("torch", "transformers", "gguf", "tokenizers")
+"""Packages that the numbers depend on: how a file becomes weights, and a text tokens."""
 
 
 @dataclass
@@ -47,37 +50,41 @@ class _Gathered:
     encodings: dict[Encoding, Result] = field(default_factory=dict)
     arrays: dict[str, list[np.ndarray]] = field(default_factory=dict)
     places: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    gap: float = 0.0
+    gaps: list[float] = field(default_factory=list)
 
     def look(self, seen: Seen) -> None:
         self.report(Progress(seen.layer, self.layers, f"layer {seen.layer}"))
-        self._compare(seen)
+        result = self._encoding(seen)
+        core = core_weights(result, seen)
+        self.gaps.append(float((core - seen.weights).abs().max()))
         self._measure(seen.weights)
         queries, keys = seen.queries[:, 1:], seen.keys_by_head[:, 1:]
-        sizes = queries.norm(dim=-1).mean(dim=-1) * keys.norm(dim=-1).mean(dim=-1) * seen.scale
-        self._keep(sizes=sizes, mean_query=queries.mean(dim=1), mean_key=keys.mean(dim=1))
+        self._keep(mean_query=queries.mean(dim=1), mean_key=keys.mean(dim=1))
+        turned = [result.rotate(one.double()) for one in (seen.queries, seen.keys_by_head)]
+        q, k = (one[:, 1:].norm(dim=-1).mean(dim=-1) for one in turned)
+        self._keep(sizes=q * k * seen.scale)
         maps, self.places = observed.block_map(seen.weights.numpy(), MAP_CELLS)
         self._keep(maps=maps)
 
-    def _compare(self, seen: Seen) -> None:
+    def _encoding(self, seen: Seen) -> Result:
         spec = self.specs[seen.layer]
         if spec not in self.encodings:
             self.encodings[spec] = encoded(spec, seen.weights.shape[-1])
-        core = core_weights(self.encodings[spec], seen)
-        self.gap = max(self.gap, float((core - seen.weights).abs().max()))
+        return self.encodings[spec]
 
     def _measure(self, weights: torch.Tensor) -> None:
         by_distance = observed.mean_by_distance(weights)
+        rest = observed.without_first(weights)
         self._keep(
             by_distance=by_distance,
-            without_first=observed.mean_by_distance(observed.without_first(weights)),
+            without_first=observed.mean_by_distance(rest),
             per_query=observed.entropy(weights),
             received=observed.received(weights),
             entropy=observed.filled_entropy(weights),
             first=observed.first_share(weights),
             diagonal=observed.diagonal_share(weights),
             previous=by_distance[..., 1],
-            distance=observed.mean_distance(weights),
+            distance=observed.mean_distance(rest),
         )
 
     def _keep(self, **found: Any) -> None:
@@ -98,7 +105,7 @@ def observe(
     ----------
     model : a short name or a path, as `sources.find` takes it.
     tokens : how many of the text are read, at most 512.
-    match : logit of a key that equals its query, for the prediction from equal content.
+    match : logit of a key that equals its query, for the illustration with equal content.
 
     Raises
     ------
@@ -125,10 +132,15 @@ def head_map(
     loaded = load.decoder(model, report)
     read = load.tokens_of(loaded, text, checked_tokens(tokens))
     seen = one_layer(loaded, read, layer, head, report)
+    return map_of(seen, head, model, read)
+
+
+def map_of(seen: Seen, head: int, model: str, read: load.Tokens) -> HeadMap:
+    """The map of one head of a layer that was run."""
     weights = seen.weights[head]
     return HeadMap(
         model=model,
-        layer=layer,
+        layer=seen.layer,
         head=head,
         tokens=read.pieces,
         weights=weights.numpy(),
@@ -175,11 +187,6 @@ def checked_tokens(tokens: int) -> int:
     return tokens
 
 
-def text_hash(text: str) -> str:
-    """SHA-256 of a text in UTF-8."""
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
-
-
 def _observation(
     loaded: load.Loaded,
     read: load.Tokens,
@@ -200,7 +207,7 @@ def _observation(
     )
     names = (MEAN_ENTROPY, "first", "diagonal", "previous", "distance")
     statistics = {name: gathered.stacked(name) for name in names}
-    statistics["prediction"] = predicted.log_correlation(without_first, from_means)
+    statistics["prediction"] = predicted.correlation(without_first, from_means)
     return Observation(
         model=loaded.source.name,
         title=loaded.source.title,
@@ -217,11 +224,11 @@ def _observation(
         maps=gathered.stacked("maps"),
         map_places=gathered.places,
         match=match,
-        predicted_equal=predicted.from_equal_content(specs[0], rest, match),
+        predicted_equal=_equal(specs, rest, match),
         predicted_mean=from_means.astype(np.float32),
         sizes=gathered.stacked("sizes"),
-        largest_gap=gathered.gap,
-        link=link(specs[0]),
+        gaps=np.asarray(gathered.gaps),
+        links=tuple(dict.fromkeys(link(spec) for spec in specs)),
         seconds=time.perf_counter() - started,
         facts=facts(loaded, text),
     )
@@ -229,12 +236,22 @@ def _observation(
 
 def facts(loaded: load.Loaded, text: str) -> dict[str, Any]:
     """What a result depends on: weights, text and versions."""
-    import transformers
-
     return {
         "model_sha256": loaded.source.file_hash(),
         "text_sha256": text_hash(text),
         "posviz": __version__,
-        "torch": str(torch.__version__),
-        "transformers": transformers.__version__,
+        **{name: _version(name) for name in _READ_WITH},
     }
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _equal(specs: list[Encoding], count: int, match: float) -> np.ndarray:
+    """One curve per layer, worked out once for each encoding."""
+    curves = {spec: predicted.from_equal_content(spec, count, match) for spec in set(specs)}
+    return np.stack([curves[spec] for spec in specs]).astype(np.float32)

@@ -41,14 +41,26 @@ def mean_logits(spec: Encoding, queries: np.ndarray, keys: np.ndarray, count: in
     return np.stack(found).reshape(*shape, count)
 
 
-def log_correlation(measured: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-    """Correlation of the logarithms over the nearer half of the distances: (...,).
+def from_no_positions(count: int) -> np.ndarray:
+    """The same where all logits are equal: (count,).
 
-    Beyond it, few queries have a key at the distance. Distances without any weight are left out; 0
-    where one of the two does not vary.
+    It falls with distance all the same, since far keys are seen by late queries only, which share
+    their attention among many: what a prediction has to beat.
+    """
+    return expected_by_distance(np.zeros(count))
+
+
+def correlation(measured: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+    """How well a prediction tells where attention is more than without positions: (...,).
+
+    The correlation of ln(measured/flat) with ln(predicted/flat) over the nearer half of the
+    distances, with flat the curve of :func:`from_no_positions`: the fall that the two share with
+    any causal attention counts for neither. Beyond that half, few queries have a key at the
+    distance. Distances without any weight are left out; 0 where one of the two does not vary.
     """
     near = slice(0, max(2, measured.shape[-1] // 2))
-    one, other = measured[..., near].astype(float), predicted[..., near].astype(float)
+    flat = from_no_positions(measured.shape[-1])[near]
+    one, other = (values[..., near].astype(float) / flat for values in (measured, predicted))
     both = (one > 0) & (other > 0)
     logs = [np.log(np.where(both, values, 1.0)) for values in (one, other)]
     count = np.maximum(both.sum(axis=-1, keepdims=True), 1)

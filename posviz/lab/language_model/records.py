@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from posviz.lab.language_model import predicted
+
 MOST_TOKENS = 512
 """Tokens of a text whose attention is observed; beyond it a text is cut, and the record says so."""
 MAP_CELLS = 48
@@ -18,14 +20,16 @@ MAP_CELLS = 48
 
 MEAN_ENTROPY = "entropy"
 STATISTICS: Mapping[str, str] = {
-    MEAN_ENTROPY: "mean entropy over ln(n)",
+    MEAN_ENTROPY: "mean entropy over ln(n), first token included",
     "first": "share on the first token",
     "diagonal": "share on the token itself",
     "previous": "share on the token before",
-    "distance": "mean distance (tokens)",
-    "prediction": "correlation of measured and predicted attention",
+    "distance": "mean distance after the first token (tokens)",
+    "prediction": "correlation with the prediction, the fall without positions taken out",
 }
 """What heads can be sorted by: name, and words for it."""
+MOST_GAP = 1e-3
+"""Between a model's weights and the core's. More is no rounding: the model does something else."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,15 +48,17 @@ class Observation:
     statistics : name → (layers, heads), the names of STATISTICS.
     maps : (layers, heads, cells, cells) means over blocks of queries × keys.
     map_places : (cells,) middle of each block, in tokens.
-    predicted_equal : (n - 1,) the core's prediction of ``without_first`` where every key equals its
-        query, from the model's frequencies alone; ``match`` is the logit of such a key. One curve
-        for all heads, and no fit.
-    predicted_mean : (layers, heads, n - 1) the same where every query is the head's mean query and
-        every key its mean key: the waves of `measures.given_scores`. No fit either.
-    sizes : (layers, heads) mean of |q_m|·|k_m|/√D, the logit that a key equal to its query would
-        have: a match of the head's own.
-    largest_gap : between the model's own weights and those that the core gives for its q and k.
-    link : the encoding that the model's configuration means, where all layers share one.
+    predicted_mean : (layers, heads, n - 1) the core's prediction of ``without_first`` where every
+        query is the mean of this head's queries on this text and every key the mean of its keys:
+        the waves of `measures.given_scores`. Nothing is fitted to the weights.
+    predicted_equal : (layers, n - 1) an illustration of the layer's frequencies alone: the same
+        where every key equals its query, with the logit ``match``, which is no head's own.
+    sizes : (layers, heads) mean |q| times mean |k| times the scale, after the rotation: the logit
+        of a query and a key of mean size that point the same way. Most heads' is above ``match``.
+    gaps : (layers,) largest difference between the model's own weights and those that the core
+        gives for its q and k.
+    links : the encodings that the model's configuration means, those of its layers in order, each
+        once.
     facts : model, hash of its weights, hash of the text, versions.
     """
 
@@ -74,10 +80,25 @@ class Observation:
     predicted_equal: np.ndarray
     predicted_mean: np.ndarray
     sizes: np.ndarray
-    largest_gap: float
-    link: str
+    gaps: np.ndarray
+    links: tuple[str, ...]
     seconds: float
     facts: Mapping[str, Any]
+
+    @property
+    def predicted_none(self) -> np.ndarray:
+        """(n - 1,) mean attention at a distance where all logits are equal."""
+        return predicted.from_no_positions(len(self.tokens) - 1)
+
+    @property
+    def largest_gap(self) -> float:
+        """Of all layers."""
+        return float(self.gaps.max())
+
+    @property
+    def odd_layers(self) -> tuple[int, ...]:
+        """Layers whose weights the core does not make: they hold more than q, k and rotation."""
+        return tuple(int(layer) for layer in np.flatnonzero(self.gaps > MOST_GAP))
 
     @property
     def most_entropy(self) -> np.ndarray:
@@ -152,12 +173,20 @@ class QueriesKeys:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Closely:
+    """One head closely, from one pass: its map, and its queries and keys."""
+
+    map: HeadMap
+    pair: QueriesKeys
+
+
+@dataclass(frozen=True, kw_only=True)
 class Permuted:
     """An encoder that reads the same tokens at true and at other position ids.
 
     Attributes
     ----------
-    order : what was done to the ids; ``position_ids`` are the ids themselves, (n,).
+    order, seed : what was done to the ids; ``position_ids`` are the ids themselves, (n,).
     maps, permuted_maps : (layers, heads, cells, cells) attention, in the order of the text.
     map_places : (cells,) middle of each block, in tokens.
     neighbours, permuted_neighbours : (layers, heads) share of attention on the tokens beside, as
@@ -173,6 +202,7 @@ class Permuted:
     model: str
     title: str
     order: str
+    seed: int
     layers: int
     heads: int
     tokens: tuple[str, ...]

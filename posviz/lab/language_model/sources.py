@@ -109,6 +109,8 @@ class Source:
             if self.is_gguf:
                 return dict(read_gguf(self.path).config)
             found = json.loads((self.path / "config.json").read_text(encoding="utf-8"))
+        except RecursionError:
+            raise LabError(f"{self.title}: config.json is nested too deeply to be read.") from None
         except (ConfigError, ValueError, OSError) as error:
             raise LabError(f"{self.title}: its configuration cannot be read: {error}") from None
         if not isinstance(found, dict):
@@ -159,11 +161,21 @@ def find(name: str) -> Source:
             "This server opens no folders or files that visitors name: whoever runs it allows it "
             f"with {ALLOW}=1."
         )
-    return Source(wanted, Path(wanted).name, _checked(Path(wanted).expanduser()))
+    return Source(wanted, Path(wanted).name, _checked(_own(wanted)))
 
 
 def _is_path(text: str) -> bool:
     return text.endswith(".gguf") or any(mark in text for mark in (os.sep, "/", "~"))
+
+
+def _own(wanted: str) -> Path:
+    """The path with ``~`` resolved."""
+    try:
+        return Path(wanted).expanduser()
+    except RuntimeError:
+        raise LabError(
+            f"The model {shortened(wanted)}: no home folder of that user is known on this machine."
+        ) from None
 
 
 def _checked(path: Path) -> Path:

@@ -12,9 +12,12 @@ from posviz.lab.workers import Progress
 from posviz.lab.workers.process import environment
 
 
-def serve(pipe: Connection, threads: int) -> None:
-    """Measure what comes through the pipe and send :class:`Event` back."""
-    os.environ.update(environment(threads))
+def serve(pipe: Connection, processes: int, threads: int) -> None:
+    """Measure what comes through the pipe and send :class:`Event` back.
+
+    ``processes`` is how many of them share the machine's memory.
+    """
+    os.environ.update(environment(threads, processes))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
     signal.signal(signal.SIGTERM, _end)
     from posviz.lab.sweep.measuring import attempt  # what loads slowly, loads here

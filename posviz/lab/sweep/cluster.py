@@ -78,8 +78,13 @@ def _without_its_log() -> Iterator[None]:
         log.setLevel(before)
 
 
-@contextmanager
-def _connected(address: str) -> Iterator[Client]:
+def check(address: str) -> None:
+    """Whether a scheduler could be asked at all.
+
+    Raises
+    ------
+    LabError : dask.distributed is not installed, or this is no address.
+    """
     if not is_installed(PACKAGE):
         raise LabError(HOW_TO_INSTALL)
     if not _ADDRESS.fullmatch(address):
@@ -87,6 +92,11 @@ def _connected(address: str) -> Iterator[Client]:
             "--scheduler must be the address of a Dask scheduler, such as tcp://HOST:8786; got "
             f"{shortened(address)}."
         )
+
+
+@contextmanager
+def _connected(address: str) -> Iterator[Client]:
+    check(address)
     from distributed import Client
 
     try:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from posviz.lab.extension.cache import Cache, folder, key_of, text_hash
+from posviz.lab.extension.cache import Cache, folder, key_of
+from posviz.lab.extension.identity import versions
+from posviz.lab.extension.plan import Plan
+from posviz.lab.hashes import text_hash
 from posviz.lab.sweep.tasks import Measured, Task
+from posviz.parameters import is_finite_number
 
-FORMAT = 1
+FORMAT = 2
 """Another number whenever the same cell gives other numbers: older files are then left alone."""
 
 
@@ -34,9 +38,11 @@ class Kept:
         """What was measured, or None. A file that holds something else is one that is not there."""
         found = self._cache.read(key(task)) or {}
         numbers, facts, seconds = (found.get(name) for name in ("numbers", "facts", "seconds"))
-        if not isinstance(numbers, dict) or not isinstance(facts, dict):
+        if not isinstance(numbers, dict) or not isinstance(facts, dict) or not numbers:
             return None
-        return Measured(numbers, facts, float(seconds)) if isinstance(seconds, float) else None
+        if not all(is_finite_number(one) for one in (*numbers.values(), seconds)):
+            return None
+        return Measured(numbers, facts, float(cast(float, seconds)))
 
     def write(self, task: Task, measured: Measured) -> None:
         """Keep it: the whole file or none, also when the process is killed meanwhile."""
@@ -54,4 +60,12 @@ def about(task: Task) -> Mapping[str, Any]:
     known = {"sweep": FORMAT, "version": task.version, "link": cell.link, "length": cell.length}
     if cell.is_alone:
         return known
-    return {**known, "model": task.model_hash, "text": text_hash(task.text), "seed": task.seed}
+    run = Plan()  # a cell runs with the defaults of the rest
+    return {
+        **known,
+        "model": task.model_hash,
+        "text": text_hash(task.text),
+        "chunk": run.chunk,
+        "dtype": run.dtype,
+        "versions": versions(),
+    }

@@ -7,13 +7,11 @@ from typing import Any
 from posviz.configs import ConfigError, ExportError
 from posviz.lab.errors import LabError
 from posviz.lab.extension.identity import model_hash
+from posviz.lab.extension.plan import Plan
 from posviz.lab.extension.run import measure
 from posviz.lab.language_model.sources import allow_paths, find
 from posviz.lab.sweep.tasks import Task
 from posviz.lab.workers import Report
-
-WINDOW = 512
-"""Tokens of the running mean of the curve, which none of the numbers here depends on."""
 
 
 def losses(task: Task, report: Report, threads: int) -> tuple[dict[str, float], dict[str, Any]]:
@@ -38,8 +36,7 @@ def losses(task: Task, report: Report, threads: int) -> tuple[dict[str, float], 
             text=task.text,
             link=cell.link,
             length=cell.length,
-            window=min(WINDOW, max(1, cell.length // 2)),
-            seed=task.seed,
+            mean_window=min(Plan().mean_window, max(2, cell.length // 2)),
             threads=threads,
         )
     except (ConfigError, ExportError) as error:

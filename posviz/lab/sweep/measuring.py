@@ -17,7 +17,7 @@ from posviz.parameters import ParameterError
 
 _log = logging.getLogger(__name__)
 _one_model_run = threading.Lock()
-"""A run changes the frequencies of a model that stays loaded: two threads must not share it."""
+"""Two threads must not share a loaded model: a run sets how it attends, and hangs hooks into it."""
 
 
 def attempt(task: Task, report: Report, threads: int) -> Measured | str:

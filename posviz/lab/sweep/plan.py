@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -49,7 +48,6 @@ class Sweep:
     models : short names or paths, as :func:`posviz.lab.language_model.sources.find` takes them;
         ``none`` measures the encoding alone.
     text : what the models read.
-    seed : of everything that is drawn.
 
     Raises
     ------
@@ -61,7 +59,6 @@ class Sweep:
     lengths: tuple[int, ...]
     models: tuple[str, ...] = (ALONE,)
     text: str = field(default="", repr=False)
-    seed: int = 0
 
     def __post_init__(self) -> None:
         # What is named twice is measured once.
@@ -70,7 +67,6 @@ class Sweep:
         object.__setattr__(self, "models", _texts(self.models, "models"))
         for link in self.links:
             parse(link)
-        _whole("seed", self.seed, 0, (1 << 32) - 1)
         if not isinstance(self.text, str):
             raise ParameterError(sentence("Sweep", "text", "text", self.text))
         if self.models != (ALONE,) and not self.text.strip():
@@ -95,11 +91,6 @@ class Sweep:
         from posviz.lab.language_model.sources import find  # slow; a worker need not load it
 
         return {name: find(name) for name in self.models if name != ALONE}
-
-    @property
-    def text_hash(self) -> str:
-        """SHA-256 of the text."""
-        return hashlib.sha256(self.text.encode()).hexdigest()
 
 
 def _texts(values: object, name: str) -> tuple[str, ...]:

@@ -90,7 +90,7 @@ def _hand_out(
     busy = sum(each.place is not None for each in workers)
     # All are started before the first gets its task: a long text is taken only by one that is up.
     for _ in range(min(processes, busy + len(waiting)) - len(workers)):
-        workers.append(_started(threads))
+        workers.append(_started(processes, threads))
     for idle in [each for each in workers if each.place is None][: len(waiting)]:
         place = waiting.popleft()
         tries[place] += 1
@@ -131,10 +131,10 @@ def _reason(code: int | None, tries: int) -> str:
     return f"The process that measured this was ended {tries} times, the last time {how}."
 
 
-def _started(threads: int) -> Worker:
+def _started(processes: int, threads: int) -> Worker:
     context = get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=serve, args=(theirs, threads), daemon=True)
+    process = context.Process(target=serve, args=(theirs, processes, threads), daemon=True)
     with _without_interrupts():
         process.start()
     theirs.close()  # so that the pipe ends when the process does

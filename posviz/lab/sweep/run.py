@@ -71,6 +71,8 @@ class Run:
         ------
         LabError : a scheduler that cannot be used.
         """
+        if scheduler is not None:
+            cluster.check(scheduler)  # also when nothing is left to be measured
         missing = self.missing
         # Closed whatever happens: its processes end before anybody hears of what did.
         with closing(_news(missing, processes, scheduler)) as news:
@@ -113,7 +115,7 @@ def _row(cell: Cell, found: Measured) -> Row:
 def _task(sweep: Sweep, cell: Cell, hashes: Mapping[str, str]) -> Task:
     if cell.is_alone:
         return Task(cell, version=posviz.__version__)
-    return Task(cell, sweep.text, sweep.seed, hashes[cell.model], posviz.__version__)
+    return Task(cell, sweep.text, hashes[cell.model], posviz.__version__)
 
 
 def _news(

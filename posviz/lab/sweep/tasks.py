@@ -15,7 +15,6 @@ class Task:
 
     cell: Cell
     text: str = field(default="", repr=False)
-    seed: int = 0
     model_hash: str = ""
     """Of weights, configuration and tokenizer here; a worker elsewhere must have the same."""
     version: str = ""

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 from posviz.catalog import parse
 from posviz.lab.training import stored
-from posviz.lab.training.extend import EXTENDED_BY, METHODS, extended, extension_plan
-from posviz.lab.training.plan import Plan
-from posviz.lab.training.run import facts, trained
+from posviz.lab.training.extend import METHODS, extended
+from posviz.lab.training.plan import EXTENDED_BY, Plan
+from posviz.lab.training.run import trained
 from posviz.lab.training.tasks import TASKS
 from posviz.lab.training.trainable import trainable_links
 
@@ -72,11 +72,11 @@ def _made(one: Work) -> str:
     began = time.monotonic()
     values = {"seed": one.seed, "most_seconds": MOST_SECONDS}
     if not one.link:
-        plan = extension_plan(one.task, **values)
+        plan = Plan.for_extension(one.task, **values)
         path = stored.FOLDER / "extension" / f"{one.task}_{one.seed}.json"
         if stored.is_current(path, plan.model_dump()):
             return "is there"
-        result = extended(plan, EXTENDED_BY, tuple(METHODS), lambda *_: None, facts=facts())
+        result = extended(plan, EXTENDED_BY, tuple(METHODS), lambda *_: None)
         stored.write(path, result)
         return f"{time.monotonic() - began:.0f} s"
     plan = Plan.for_task(one.task, **values)

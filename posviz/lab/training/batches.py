@@ -147,8 +147,9 @@ def _counting(rng: Rng, sequences: int, length: int, *, paused: float) -> Batch:
 
 
 def _retrieval(rng: Rng, sequences: int, length: int) -> Batch:
-    segment = rng.integers(SEGMENT[0], SEGMENT[1] + 1, (sequences, 1))
-    symbols = rng.integers(0, SYMBOLS, (sequences, SEGMENT[1]))
+    shortest, longest = (length // part for part in SEGMENT)
+    segment = rng.integers(shortest, longest + 1, (sequences, 1))
+    symbols = rng.integers(0, SYMBOLS, (sequences, longest))
     place = np.arange(length + 1)[None, :]
     tokens = np.take_along_axis(symbols, place % segment, axis=1)
     counts = place[:, 1:] >= segment + KNOWN_AFTER

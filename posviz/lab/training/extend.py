@@ -15,14 +15,15 @@ from posviz.encodings.base import Encoding
 from posviz.encodings.extension import yarn_magnitude
 from posviz.lab.encoded import Encoded
 from posviz.lab.errors import LabError
+from posviz.lab.training.facts import facts
 from posviz.lab.training.fit import fit
 from posviz.lab.training.measured import WINDOWS, places
 from posviz.lab.training.model import Model, started
-from posviz.lab.training.plan import Plan
+from posviz.lab.training.plan import LEARNED_WITHIN, Plan
+from posviz.lab.training.tasks import TASKS
 from posviz.lab.training.trained import Extended
 from posviz.parameters import closest
 
-EXTENDED_BY = (2.0, 4.0, 8.0)
 Told = Callable[[float, Extended], None]
 Method = Callable[[Plan, float], Encoding]
 
@@ -41,13 +42,10 @@ def _scaled(encoding: str, **values: Any) -> Method:
 
 
 def _with_beta(encoding: str, **values: Any) -> Method:
-    """A ramp whose fast end follows the training length: an eighth of it, 8 turns at 64 tokens.
-
-    32 turns, which suit 2048 tokens and more, would leave no pair as it is.
-    """
-    return lambda plan, factor: _scaled(
-        encoding, **{"beta_fast": min(32.0, max(1.0, plan.length / 8)), **values}
-    )(plan, factor)
+    """A ramp whose fast end follows the training length."""
+    return lambda plan, factor: _scaled(encoding, **{"beta_fast": plan.beta_fast, **values})(
+        plan, factor
+    )
 
 
 def _temperature(plan: Plan, factor: float) -> Encoding:
@@ -67,18 +65,8 @@ METHODS: Mapping[str, Method] = {
 """Name to the encoding that it puts in, for a plan and a factor."""
 
 
-def extension_plan(task: str = "markov", **values: Any) -> Plan:
-    """The plan of a model whose frequencies are swapped: two heads of 32 dimensions."""
-    return Plan.for_task(task, **{"heads": 2, **values})
-
-
 def extended(
-    plan: Plan,
-    factors: tuple[float, ...],
-    methods: tuple[str, ...],
-    told: Told,
-    *,
-    facts: Mapping[str, Any],
+    plan: Plan, factors: tuple[float, ...], methods: tuple[str, ...], told: Told
 ) -> Extended:
     """Train plain RoPE by the plan, then test it with each method's frequencies at each factor."""
     _check(plan, factors, methods)
@@ -93,7 +81,7 @@ def extended(
         at_training_length={},
         best=plan.about.best,
         chance=plan.about.chance,
-        facts=facts,
+        facts=facts(),
     )
     told(0.0, so_far)
     model, began = started(_rope(plan, 1.0), plan), time.process_time()
@@ -103,14 +91,26 @@ def extended(
     for place, name in enumerate(methods):
         share = 0.7 + 0.3 * place / len(methods)
         so_far = _with_method(model, plan, so_far, name, lambda: told(share, so_far))  # noqa: B023
-    return replace(so_far, is_done=True)
+    return replace(so_far, notes=(*so_far.notes, *_unlearned(plan, so_far)), is_done=True)
+
+
+def _unlearned(plan: Plan, found: Extended) -> tuple[str, ...]:
+    """A sentence where the model does not do what it was trained for, even without extension."""
+    reached = found.at_training_length.get("none", (plan.about.best,))[0]
+    if reached <= plan.about.best + LEARNED_WITHIN:
+        return ()
+    return (
+        f"The model has not learned the task: at {plan.length} tokens, without any change, its "
+        f"loss is {reached:.3g} nats where {plan.about.best:.3g} is possible; the order of the "
+        "methods then means nothing.",
+    )
 
 
 def _check(plan: Plan, factors: tuple[float, ...], methods: tuple[str, ...]) -> None:
-    if plan.about.metric != "loss":
+    if not plan.can_be_extended:
+        known = ", ".join(task.id for task in TASKS.values() if task.metric == "loss")
         raise LabError(
-            "Extension: task must be one whose test is a loss (markov, retrieval); "
-            f"got {plan.task}."
+            f"Extension: task must be one whose test is a loss ({known}); got {plan.task}."
         )
     if not factors or not all(1 < factor <= 16 for factor in factors):
         raise LabError(f"Extension: factors must be above 1 and at most 16; got {list(factors)}.")

@@ -47,7 +47,8 @@ class Model(nn.Module):
         vocabulary = plan.about.vocabulary
         self.encoded = Encoded(spec, plan.layers, seed=plan.seed)
         self.embedding = nn.Embedding(vocabulary, plan.width)
-        nn.init.normal_(self.embedding.weight, std=plan.width**-0.5)
+        deviation = plan.embedding_scale * plan.width**-0.5
+        nn.init.normal_(self.embedding.weight, std=deviation)
         self.layers = nn.ModuleList(Layer(plan.width, plan.heads) for _ in range(plan.layers))
         self.normed = nn.LayerNorm(plan.width)
         self.head = nn.Linear(plan.width, vocabulary, bias=False)

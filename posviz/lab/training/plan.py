@@ -12,8 +12,32 @@ from posviz.parameters import Declaration, Parameter, ParameterError, declaratio
 
 MOST_SECONDS = 40.0
 """Longest training of one encoding that a page starts."""
+TEST_SECONDS = 0.5
+"""Longest test of one encoding, as a share of the longest training."""
+LONGEST_TEST = 1024
+"""Longest sequences of a test: tokens."""
+MOST_TEST_PAIRS = 1 << 25
+"""Most pairs of tokens in the sequences of the longest test: 32 sequences of 1024."""
+LEAST_ANSWERS = 1000
+"""Answers from which a share of right ones is computed, at least."""
+EXTENDED_BY = (2.0, 4.0, 8.0)
+"""Factors of an extension without fine-tuning: test lengths in lengths of training."""
+EXTENSION_HEADS = 2
+"""Two heads of the usual width have 16 pairs each: with fewer, hardly one lies between the ends of
+the ramp."""
+EXTENSION_SECONDS = 120.0
+"""Longest training for an extension that a page starts: one model serves all methods."""
+MOST_LINKS = 6
+"""Encodings that one job trains."""
+LEARNED_WITHIN = 0.1
+"""A model has learned a task where its result at the length of training is this near the best."""
+FOLLOW_TASK = ("steps", "embedding_scale")
+"""Values of a plan that each task brings with it: :meth:`Plan.for_task`."""
 TESTED_AT = (0.5, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0)
 """Test lengths, in lengths of training."""
+OTHER_TESTS_AT = (1.0, 2.0, 4.0)
+"""The same for sequences made otherwise than in training: of the sparse ones, which hardly ask
+anything, a thousand answers take hundreds of sequences."""
 
 
 class Plan(BaseModel):
@@ -94,6 +118,19 @@ class Plan(BaseModel):
             scale="log",
         ),
     ] = 10.0
+    embedding_scale: Annotated[
+        float,
+        Gt(0),
+        Le(64),
+        Parameter(
+            help="Deviation of the token vectors at the start, in multiples of 1/√d, which makes "
+            "vectors of length 1; √d times that is usual in large models. Copying from far back is "
+            "learned in a fraction of the steps from 8 on.",
+            symbol="e",
+            slider=(0.5, 16),
+            scale="log",
+        ),
+    ] = 1.0
     seed: Annotated[
         int,
         Ge(0),
@@ -145,6 +182,21 @@ class Plan(BaseModel):
             )
         return self
 
+    @model_validator(mode="after")
+    def _check_test(self) -> Plan:
+        if self.longest > max(LONGEST_TEST, self.length):
+            raise ParameterError(
+                f"{self.title}: length times test_up_to, the longest test, must be at most "
+                f"{LONGEST_TEST} tokens; got {self.length} times {self.test_up_to}."
+            )
+        if self.test_sequences * self.longest**2 > MOST_TEST_PAIRS:
+            most = MOST_TEST_PAIRS // self.longest**2
+            raise ParameterError(
+                f"{self.title}: test_sequences must be at most {most} where the longest test has "
+                f"{self.longest} tokens; got {self.test_sequences}."
+            )
+        return self
+
     @property
     def head_dim(self) -> int:
         return self.width // self.heads
@@ -161,6 +213,13 @@ class Plan(BaseModel):
             int(self.length * times) for times in TESTED_AT if times <= max(1, self.test_up_to)
         )
 
+    def lengths_of(self, variant: str) -> tuple[int, ...]:
+        """The test lengths of one kind of sequences: all for those made as in training."""
+        if variant == next(iter(self.about.variants)):
+            return self.lengths
+        some = {int(self.length * times) for times in OTHER_TESTS_AT}
+        return tuple(length for length in self.lengths if length in some)
+
     @property
     def about(self) -> Task:
         return TASKS[self.task]
@@ -171,9 +230,27 @@ class Plan(BaseModel):
 
     @classmethod
     def for_task(cls, task: str, **values: Any) -> Plan:
-        """The plan with the steps that a task needs; an unknown task raises ParameterError."""
-        steps = TASKS[task].steps if task in TASKS else 400
-        return cls(**{"task": task, "steps": steps, **values})
+        """The plan with what a task needs; an unknown task raises ParameterError."""
+        needed = {name: getattr(TASKS[task], name) for name in FOLLOW_TASK} if task in TASKS else {}
+        return cls(**{"task": task, **needed, **values})
+
+    @property
+    def beta_fast(self) -> float:
+        """Turns within the training from which a pair of RoPE stays as it is: an eighth of L.
+
+        32 turns, which suit 2048 tokens and more, would leave no pair as it is.
+        """
+        return min(32.0, max(1.0, self.length / 8))
+
+    @classmethod
+    def for_extension(cls, task: str = "markov", **values: Any) -> Plan:
+        """The plan of a RoPE model whose frequencies are swapped."""
+        return cls.for_task(task, **{"heads": EXTENSION_HEADS, **values})
+
+    @property
+    def can_be_extended(self) -> bool:
+        """Whether frequencies can be swapped in a model of this task: its test is a loss."""
+        return self.about.metric == "loss"
 
     @classmethod
     def declarations(cls) -> tuple[Declaration, ...]:

@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-import math
-import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+from urllib.parse import quote
 
-import numpy as np
 import torch
 
 from posviz.catalog import link as link_of
 from posviz.catalog import parse
 from posviz.encodings.base import Encoding
 from posviz.lab.errors import LabError
-from posviz.lab.training.extend import EXTENDED_BY, METHODS, extended
+from posviz.lab.training.extend import METHODS, extended
+from posviz.lab.training.facts import facts
 from posviz.lab.training.fit import fit
-from posviz.lab.training.measured import WINDOWS, places
-from posviz.lab.training.model import Model, fitted_to, started
-from posviz.lab.training.plan import Plan
+from posviz.lab.training.model import fitted_to, started
+from posviz.lab.training.plan import EXTENDED_BY, MOST_LINKS, Plan
+from posviz.lab.training.tested import TEST_SHARE, tested
 from posviz.lab.training.trainable import refusal
 from posviz.lab.training.trained import Extended, Trained
 from posviz.lab.workers import Progress, Report
 from posviz.parameters import ParameterError
 
-MOST_LINKS = 6
-"""Encodings that one job trains."""
-_TEST_SHARE = 0.15
-"""Share of a bar that the test takes."""
 Told = Callable[[float, Trained], None]
 
 
@@ -79,7 +74,7 @@ def extend(
     def told(share: float, one: Extended) -> None:
         report(Progress(share, 1.0, "extension without fine-tuning", one))
 
-    return extended(Plan(**plan), tuple(factors), tuple(methods), told, facts=facts())
+    return extended(Plan(**plan), tuple(factors), tuple(methods), told)
 
 
 def _reporting(report: Report) -> Told:
@@ -103,7 +98,7 @@ def trained(spec: Encoding, plan: Plan, told: Told) -> Trained:
     began = time.process_time()
 
     def on_step(steps: list[int], loss: list[float]) -> None:
-        share = (1 - _TEST_SHARE) * steps[-1] / plan.steps
+        share = (1 - TEST_SHARE) * steps[-1] / plan.steps
         told(share, replace(so_far, steps=tuple(steps), loss=tuple(loss)))
 
     steps, loss, cut = fit(model, plan, on_step)
@@ -118,35 +113,9 @@ def trained(spec: Encoding, plan: Plan, told: Told) -> Trained:
     return tested(model, plan, so_far, told)
 
 
-def tested(model: Model, plan: Plan, so_far: Trained, told: Told) -> Trained:
-    """The result with its test at all lengths and against position."""
-    scores: dict[str, list[float]] = {}
-    work = [(variant, length) for variant in plan.about.variants for length in plan.lengths]
-    told(1 - _TEST_SHARE, so_far)
-    for place, (variant, length) in enumerate(work):
-        share = 1 - _TEST_SHARE * (1 - place / len(work))
-        found = places(model, plan, length, variant, lambda: told(share, so_far))  # noqa: B023
-        scores.setdefault(variant, []).append(found.mean(_first_scored(plan, length)))
-        kept = {name: _padded(row, len(plan.lengths)) for name, row in scores.items()}
-        so_far = replace(so_far, scores=kept)
-        if length == plan.lengths[-1] and variant == next(iter(plan.about.variants)):
-            middles, means = found.windows(min(WINDOWS, length))
-            so_far = replace(so_far, positions=middles, by_position=means)
-    return replace(so_far, is_done=True)
-
-
-def _first_scored(plan: Plan, length: int) -> int:
-    """A loss is that of the last tokens, a quarter of a training's length; an accuracy of all."""
-    return max(0, length - plan.length // 4) if plan.about.metric == "loss" else 0
-
-
-def _padded(row: list[float], count: int) -> tuple[float, ...]:
-    return (*row, *(math.nan for _ in range(count - len(row))))
-
-
 def _blank(spec: Encoding, used: Encoding, plan: Plan) -> Trained:
     return Trained(
-        link=link_of(spec),
+        link=asked(spec, plan),
         fitted=link_of(used),
         title=spec.title,
         plan=plan.model_dump(),
@@ -160,24 +129,29 @@ def _blank(spec: Encoding, used: Encoding, plan: Plan) -> Trained:
 
 
 def _notes(used: Encoding, plan: Plan) -> tuple[str, ...]:
-    rows = getattr(used, "rows", None)
-    if isinstance(rows, int) and rows >= plan.longest > plan.length:
-        return (
-            f"{used.title}: the table has rows up to the longest test, but those from "
-            f"{plan.length} on never met a training sequence and keep their random start.",
-        )
-    return ()
+    first = used.untrained_from(plan.length, plan.longest)
+    if first is None:
+        return ()
+    return (
+        f"{used.title}: the table has rows up to the longest test, but those from {first} on never "
+        "met a training sequence and keep their random start.",
+    )
 
 
-def facts() -> dict[str, Any]:
-    """Versions that numbers depend on."""
-    return {
-        "torch": str(torch.__version__),
-        "numpy": np.__version__,
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-        "threads": torch.get_num_threads(),
-    }
+def asked(spec: Encoding, plan: Plan) -> str:
+    """The link of what was asked for: the usual one, unless it leaves out a value that counts.
+
+    A value that was given and equals the declared default stays as it is, where one that was not
+    given is fitted to the plan; the link then says it.
+    """
+    usual = link_of(spec)
+    if fitted_to(parse(usual), plan) == fitted_to(spec, plan):
+        return usual
+    values = {one.name: one.format(getattr(spec, one.name)) for one in spec.declarations()}
+    given = {name: text for name, text in values.items() if name in spec.model_fields_set}
+    return f"{spec.id}?" + "&".join(
+        f"{name}={quote(text, safe=',.-')}" for name, text in given.items()
+    )
 
 
 __all__ = ["ParameterError", "extend", "facts", "tested", "train", "train_all", "trained"]

@@ -58,7 +58,7 @@ def is_current(path: Path, plan: Mapping[str, Any]) -> bool:
     if not path.exists():
         return False
     kept = read(path)
-    is_cut = any("was cut" in note for note in kept["notes"])
+    is_cut = any("was cut" in note or "was ended" in note for note in kept["notes"])
     same_plan = _without_limit(kept["plan"]) == _without_limit(plan)
     return kept["recipe"] == RECIPE and same_plan and not is_cut
 
@@ -102,14 +102,18 @@ def _row(values: Iterable[Any]) -> tuple[float, ...]:
 def _trained(kept: dict[str, Any]) -> Trained:
     kept.pop("recipe")
     rows = {name: _row(kept[name]) for name in ("loss", "positions", "by_position")}
+    tables = {
+        name: {variant: _row(row) for variant, row in kept[name].items()}
+        for name in ("scores", "answers", "low", "high")
+    }
     return Trained(
         **{
             **kept,
             **rows,
+            **tables,
             "steps": tuple(kept["steps"]),
             "lengths": tuple(kept["lengths"]),
             "notes": tuple(kept["notes"]),
-            "scores": {name: _row(row) for name, row in kept["scores"].items()},
         }
     )
 
@@ -117,7 +121,7 @@ def _trained(kept: dict[str, Any]) -> Trained:
 def _extended(kept: dict[str, Any]) -> Extended:
     kept.pop("recipe")
     tables = {
-        name: {method: _row(row) for method, row in kept.get(name, {}).items()}
+        name: {method: _row(row) for method, row in kept[name].items()}
         for name in ("loss", "at_end", "right", "at_training_length", "curves")
     }
     rows = {name: _row(kept[name]) for name in ("factors", "positions")}

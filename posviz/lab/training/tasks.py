@@ -16,8 +16,8 @@ NOISE = 0.1
 """Chance that the source writes any symbol instead of its table's."""
 SOURCE_SEED = 64
 """Seed of the source's table, the same whatever the seed of a training is."""
-SEGMENT = (8, 32)
-"""Shortest and longest segment of retrieval."""
+SEGMENT = (8, 2)
+"""Shortest and longest segment of retrieval: the length of the sequence divided by these."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,10 +29,12 @@ class Task:
     asks : what the model has to do, one or two sentences.
     metric : what its test measures: nats per token, or the share of answers that are right.
     best : the value that no model can beat, on average.
-    chance : the value of a model that knows only which symbols are possible.
+    chance : the value of a model that always gives the most frequent answer, or, for a loss, knows
+        only which symbols are possible.
     vocabulary : number of different tokens.
     variants : how the test's sequences are made, by name; the first is as in training.
-    steps : Adam steps that its published counterpart, at this size, needs.
+    steps : Adam steps in which a model of the usual size learns it.
+    embedding_scale : the plan's, with which it does.
     """
 
     id: TaskId
@@ -44,6 +46,7 @@ class Task:
     vocabulary: int
     variants: Mapping[str, str]
     steps: int = 400
+    embedding_scale: float = 1.0
 
 
 def entropy_rate() -> float:
@@ -54,6 +57,17 @@ def entropy_rate() -> float:
     other = NOISE / SYMBOLS
     right = 1 - NOISE + other
     return -right * math.log(right) - (SYMBOLS - 1) * other * math.log(other)
+
+
+def zero_share() -> float:
+    """Share of the most frequent answer of counting, 0.
+
+    A count moves up with 0.55 and back to 0 with 0.1 of the orders that are no pauses, and from 9
+    up to 0, so each count comes q = 0.55/0.65 times as often as the one below it, whatever the
+    share of pauses: (1 - q)/(1 - q^10).
+    """
+    up = 0.55 / 0.65
+    return (1 - up) / (1 - up**10)
 
 
 _TASKS = (
@@ -79,7 +93,8 @@ _TASKS = (
         chance=1 / SYMBOLS,
         vocabulary=SYMBOLS + 2,
         variants={"as trained": "Rows of random symbols."},
-        steps=800,
+        steps=500,
+        embedding_scale=8.0,
     ),
     Task(
         id="reverse",
@@ -91,7 +106,8 @@ _TASKS = (
         chance=1 / SYMBOLS,
         vocabulary=SYMBOLS + 2,
         variants={"as trained": "Rows of random symbols."},
-        steps=800,
+        steps=500,
+        embedding_scale=8.0,
     ),
     Task(
         id="flip_flop",
@@ -108,35 +124,40 @@ _TASKS = (
             "sparser": "98 of 100 instructions are ignored: the last write is far back.",
         },
         steps=500,
+        embedding_scale=8.0,
     ),
     Task(
         id="counting",
         title="Counting",
         asks="A row of orders: reset, up, pause, ask. At each ask the model must say how many ups "
         "came since the last reset, 0 to 9; the answers are not part of the row, so it cannot go "
-        "on from the last one. Only the answers count.",
+        "on from the last one. Only the answers count. A reset comes every 20 tokens or so: what "
+        "is counted stays near in a longer test.",
         metric="accuracy",
         best=1.0,
-        chance=0.1,
+        chance=zero_share(),
         vocabulary=14,
         variants={
             "as trained": "6 of 10 orders are pauses.",
             "sparser": "9 of 10 orders are pauses: what is counted lies further apart.",
         },
-        steps=800,
+        steps=500,
+        embedding_scale=8.0,
     ),
     Task(
         id="retrieval",
         title="Retrieval",
-        asks="A random segment of 8 to 32 symbols, repeated to the end: every later symbol can be "
-        "found one segment back. Counted from four symbols into the second time on, when what came "
-        "before tells the place.",
+        asks="A random segment, an eighth to half of the sequence long (8 to 32 symbols of 64), "
+        "repeated to the end: every later symbol can be found one segment back, and in a longer "
+        "test that is further back. Counted from four symbols into the second time on, when what "
+        "came before tells the place.",
         metric="loss",
         best=0.0,
         chance=math.log(SYMBOLS),
         vocabulary=SYMBOLS,
-        variants={"as trained": "Segments of 8 to 32 symbols, their length drawn."},
-        steps=1500,
+        variants={"as trained": "Segments of an eighth to half of the length, drawn."},
+        steps=500,
+        embedding_scale=8.0,
     ),
 )
 TASKS: Mapping[str, Task] = {task.id: task for task in _TASKS}

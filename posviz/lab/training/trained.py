@@ -23,6 +23,8 @@ class Trained:
     lengths : test lengths, tokens, ascending.
     scores : test result at each length by variant of the task: nats per token over the last quarter
         of a training's length, or the share of answers that are right; NaN where there is none.
+    answers : how many places each of these is a mean of.
+    low, high : the 95 % interval of a share of right answers; empty for a loss.
     positions, by_position : loss or accuracy against position in the longest test, in windows;
         the middle of each, tokens from 0.
     metric : "loss" or "accuracy".
@@ -40,6 +42,9 @@ class Trained:
     loss: Numbers = ()
     lengths: tuple[int, ...] = ()
     scores: Mapping[str, Numbers] = field(default_factory=dict)
+    answers: Mapping[str, Numbers] = field(default_factory=dict)
+    low: Mapping[str, Numbers] = field(default_factory=dict)
+    high: Mapping[str, Numbers] = field(default_factory=dict)
     positions: Numbers = ()
     by_position: Numbers = ()
     metric: str = "loss"

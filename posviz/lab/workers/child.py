@@ -15,6 +15,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import IO, Any
 
 from posviz.lab.errors import LabError
@@ -22,6 +23,8 @@ from posviz.lab.workers import messages
 from posviz.lab.workers.job import Cancelled, Job, Progress
 from posviz.parameters import ParameterError
 
+FIRST = "1000"
+"""proc(5): the system ends such a process before any other when memory runs out."""
 SHORTEST_PAUSE = 0.1
 """Seconds between two reports that are sent; those between are left out."""
 SHARE_OF_REPORTS = 0.1
@@ -30,9 +33,21 @@ SHARE_OF_REPORTS = 0.1
 
 def main() -> None:
     """Work until the parent has gone."""
+    _first_to_go()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the server, and that ends this
     incoming, outgoing = _own_streams()
     Worker(incoming, outgoing).work()
+
+
+def _first_to_go() -> None:
+    """Where memory runs out, have the system end this process and not the server."""
+    wish = Path("/proc/self/oom_score_adj")
+    if not wish.exists():  # Linux alone has it
+        return
+    try:
+        wish.write_text(FIRST)
+    except OSError as error:  # a container may forbid it; the worker is as good without
+        print(f"{wish} cannot be written: {error}", file=sys.stderr)
 
 
 def _own_streams() -> tuple[IO[bytes], IO[bytes]]:

@@ -23,6 +23,8 @@ class Worker:
     since: float = 0.0
     """When it became idle."""
     is_ending: bool = False
+    has_served: bool = False
+    """Whether it has had a run before the present one."""
 
     def take(self, run: Run) -> None:
         """Have it work on a run."""
@@ -32,7 +34,7 @@ class Worker:
 
     def rest(self) -> None:
         """Its run is over."""
-        self.run, self.since = None, time.monotonic()
+        self.run, self.since, self.has_served = None, time.monotonic(), True
 
     def end(self) -> None:
         """Kill it; its end is heard of."""
@@ -58,7 +60,7 @@ class Crew:
         self._hear = hear
         # Now and not at the first start of a worker: a page's folder is in Python's path only while
         # the page runs.
-        self._variables = environment(max(1, cores() // limit))
+        self._variables = environment(max(1, cores() // limit), limit)
 
     def of(self, process: Process) -> Worker:
         """The worker that is this process."""
@@ -81,7 +83,7 @@ class Crew:
         return self.workers[-1]
 
     def end_what_must(self) -> None:
-        """End who has been idle for long, and whose cancelled run does not end."""
+        """End who has been idle for long, and whose run does not end though it was told to."""
         now = time.monotonic()
         for worker in self.workers:
             worker.process.look()
@@ -89,5 +91,5 @@ class Crew:
             if run is None:
                 if now - worker.since > self._idle_seconds:
                     worker.end()
-            elif run.cancelled is not None and now - run.cancelled > self._grace:
+            elif run.told is not None and now - run.told > self._grace:
                 worker.end()

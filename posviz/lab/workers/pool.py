@@ -14,7 +14,7 @@ from posviz.lab.errors import LabError
 from posviz.lab.workers import messages
 from posviz.lab.workers.crew import Crew, Worker
 from posviz.lab.workers.job import Job, Status
-from posviz.lab.workers.limit import limit_of_machine
+from posviz.lab.workers.limit import limit_of_machine, seconds_of_a_job
 from posviz.lab.workers.process import Process
 from posviz.lab.workers.run import Run
 
@@ -39,14 +39,17 @@ class Pool:
 
     A worker stays for ``idle_seconds`` after its last job, with what it has loaded. A cancelled job
     has ``grace`` seconds to end before its worker is killed. A job that nobody has wanted for
-    ``unwanted_seconds`` is cancelled and forgotten; so is the result of one that has ended.
+    ``unwanted_seconds`` is cancelled and forgotten; so is the result of one that has ended. A job
+    that has run for ``most_seconds`` is told to end like a cancelled one, and has failed; what it
+    has reported stays in its status.
 
     Any thread may call any method. :meth:`close` leaves no process and no thread behind; a server
     that dies without it takes its workers with it.
 
     Raises
     ------
-    LabError : no limit is given and POSVIZ_WORKERS holds none.
+    LabError : no limit is given and POSVIZ_WORKERS holds none; or the same of ``most_seconds`` and
+        POSVIZ_JOB_SECONDS.
     """
 
     def __init__(
@@ -55,10 +58,12 @@ class Pool:
         idle_seconds: float = 120.0,
         grace: float = 3.0,
         unwanted_seconds: float = 10.0,
+        most_seconds: float | None = None,
     ) -> None:
         self.limit = limit_of_machine() if limit is None else limit
         if self.limit < 1:
             raise LabError(f"Pool: limit must be a whole number from 1; got {limit}.")
+        self.most_seconds = seconds_of_a_job() if most_seconds is None else most_seconds
         self._crew = Crew(self.limit, idle_seconds, grace, self._hear)
         self._unwanted_seconds = unwanted_seconds
         self._changed = threading.Condition()
@@ -155,7 +160,10 @@ class Pool:
     def _cancel(self, run: Run) -> None:
         if not run.is_active or run.cancelled is not None:
             return
+        was_told = run.told is not None
         run.cancelled = time.monotonic()
+        if was_told:
+            return
         if run.process is None:
             self._queue.remove(run)
             run.end("cancelled")
@@ -169,6 +177,7 @@ class Pool:
             with self._changed:
                 if self._is_closed:
                     return
+                self._end_what_is_overdue()
                 self._crew.end_what_must()
                 self._start_what_can()
                 self._changed.wait(self._pause())
@@ -197,6 +206,14 @@ class Pool:
                 if self._runs.get(run.owner) is run:
                     del self._runs[run.owner]
                 self._cancel(run)
+
+    def _end_what_is_overdue(self) -> None:
+        now = time.monotonic()
+        for worker in self._crew.workers:
+            run = worker.run
+            if run is not None and run.told is None and run.is_overdue(self.most_seconds):
+                run.overdue = now
+                worker.process.send("cancel", run.number)
 
     def _start_what_can(self) -> None:
         while self._queue:
@@ -227,15 +244,24 @@ class Pool:
             if message is None:
                 self._crew.workers.remove(worker)
                 if run is not None and run.is_active:
-                    run.end("failed", process.end_in_words())
+                    self._lost(worker, run)
             elif run is not None and message[0] != "ready" and message[1] == run.number:
                 self._take(worker, run, message, value)
             self._changed.notify_all()
 
+    def _lost(self, worker: Worker, run: Run) -> None:
+        """The worker of a run has gone. One that had been idle may have died before it was asked:
+        where it has not begun, the run is the next one again, once."""
+        if run.phase == "starting" and worker.has_served and run.told is None:
+            run.wait_again()
+            self._queue.insert(0, run)
+        else:
+            run.end("failed", worker.process.end_in_words())
+
     def _take(self, worker: Worker, run: Run, message: tuple[Any, ...], value: Any) -> None:
         kind = message[0]
         if kind == "started":
-            run.phase = "running"
+            run.phase, run.began = "running", time.monotonic()
             return
         if kind == "progress":
             run.take(value)

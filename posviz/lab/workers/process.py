@@ -14,17 +14,20 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from posviz.lab.workers import messages
+from posviz.lab.workers.limit import SHARERS
 
 GATHERING = 1.0
 """Seconds in which the last words of a process that has ended are read."""
 
 
-def environment(threads: int) -> dict[str, str]:
-    """What a worker is started with: no network for models, and its share of the cores."""
+def environment(threads: int, limit: int) -> dict[str, str]:
+    """What a worker is started with: no network for models, its share of the cores, and how many
+    share the memory."""
     names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
     return {
         **os.environ,
         **dict.fromkeys(names, str(threads)),
+        SHARERS: str(limit),
         "HF_HUB_OFFLINE": "1",
         "TRANSFORMERS_OFFLINE": "1",
         "TOKENIZERS_PARALLELISM": "false",

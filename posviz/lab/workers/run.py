@@ -8,8 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from posviz.lab.workers.job import Job, Phase, Progress, Status
+from posviz.lab.workers.limit import SECONDS
 from posviz.lab.workers.process import Process
 
+LONGEST_START = 120.0
+"""Seconds that a worker and the modules of a task may take to be loaded."""
 SHORTEST_ESTIMATE = 1.0
 """Seconds between the first report and the one from which the time left is first estimated."""
 
@@ -31,9 +34,13 @@ class Run:
     process: Process | None = None
     since: float = field(default_factory=time.monotonic)
     """When it was queued, and then when it was given to a worker."""
+    began: float | None = None
+    """When its task began."""
     ended: float | None = None
     cancelled: float | None = None
-    """When it was told to end."""
+    """When it was told to end, because somebody wished it."""
+    overdue: float | None = None
+    """When it was told to end, because it had run for as long as a job may."""
     unwanted: float | None = None
     """Since when nobody wants it."""
     first: tuple[float, float] | None = None
@@ -44,6 +51,21 @@ class Run:
     @property
     def is_active(self) -> bool:
         return self.ended is None
+
+    @property
+    def told(self) -> float | None:
+        """When it was first told to end."""
+        return min((at for at in (self.cancelled, self.overdue) if at is not None), default=None)
+
+    def is_overdue(self, most_seconds: float) -> bool:
+        """Whether its task has run for so long; to begin it may take two minutes in any case."""
+        if self.began is None:
+            return time.monotonic() - self.since > max(most_seconds, LONGEST_START)
+        return time.monotonic() - self.began > most_seconds
+
+    def wait_again(self) -> None:
+        """Back to the queue: the worker that was to take it has gone before it began."""
+        self.phase, self.process, self.since = "queued", None, time.monotonic()
 
     def take(self, progress: Progress) -> None:
         """A report has come."""
@@ -57,10 +79,22 @@ class Run:
         """It is over; what is told after a cancellation does not matter any more."""
         if self.cancelled is not None:
             phase, problem, result = "cancelled", "", None
+        elif self.overdue is not None and phase != "done":
+            phase, problem, result = "failed", self._too_long(), None
         self.phase, self.problem, self.result = phase, problem, result
         self.ended = time.monotonic()
         self.process = None
         self.data = b""
+
+    def _too_long(self) -> str:
+        assert self.overdue is not None
+        has_some = self.progress is not None and self.progress.partial is not None
+        kept = "what was finished by then is kept" if has_some else "nothing was finished by then"
+        seconds = self.overdue - (self.began or self.since)
+        return (
+            f"The run was ended after {seconds:,.0f} s, the longest that this "
+            f"server gives one run ({SECONDS}); {kept}. A smaller run may fit."
+        )
 
     def seconds_left(self) -> float | None:
         """From the mean speed since the first report, which comes when a task has got ready."""
@@ -82,5 +116,5 @@ class Run:
             seconds_left=self.seconds_left(),
             result=self.result,
             problem=self.problem,
-            is_cancelling=self.is_active and self.cancelled is not None,
+            is_cancelling=self.is_active and self.told is not None,
         )

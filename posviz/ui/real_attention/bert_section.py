@@ -9,14 +9,16 @@ import streamlit as st
 
 from posviz.figures.lab.position_breaks import neighbour_shares, permuted_maps
 from posviz.lab import installed
+from posviz.lab.hashes import text_hash
+from posviz.lab.language_model import stored
 from posviz.lab.language_model.orders import ORDERS, WORD_ORDER
 from posviz.lab.language_model.records import Permuted
 from posviz.lab.language_model.sources import MINILM
 from posviz.lab.workers import Job
+from posviz.ui.context_extension.tables import table
 from posviz.ui.literal import literal
-from posviz.ui.real_attention import address, csv_tables, model_choice
+from posviz.ui.real_attention import address, code, csv_tables, model_choice
 from posviz.ui.real_attention.clicks import clicked
-from posviz.ui.real_attention.code import text_lines
 from posviz.ui.real_attention.drawn import Drawn, draw
 from posviz.ui.real_attention.wish import LONGEST_IN_ADDRESS, Wish
 
@@ -58,16 +60,38 @@ def show(wish: Wish) -> None:
         disabled=bool(problem) or (status is not None and status.is_active),
         help="Two passes through a small model: a few seconds, the first time some more.",
     ):
+        code.remember(arguments(wish)["text"])
         run_job(RUN, Job(TASK, arguments(wish)))
     progress(RUN)
-    found: Permuted | None = result_of(RUN)
+    own: Permuted | None = result_of(RUN)
+    found = stored.stored(Permuted) if own is None else own
     if found is None:
-        st.caption(
-            "Not run yet. After a run stand here: the attention of a head with true and with other "
-            "ids, what every head gives to the tokens beside, and how far the embedding moved."
-        )
+        st.caption(f"Not run yet, and nothing is stored: `{stored.COMMAND}` stores it.")
         return
+    if own is None:
+        model_choice.label_stored()
+    if not _is_of(found, wish):
+        st.info("What stands below is of other texts or position ids than those above; press Run.")
     _results(found, wish)
+    _facts(found, is_stored=own is None)
+
+
+def _is_of(found: Permuted, wish: Wish) -> bool:
+    wanted = arguments(wish)
+    return (found.facts["text_sha256"], found.order, found.other) == (
+        text_hash(wanted["text"]),
+        wanted["order"],
+        wanted["other"],
+    ) and (found.order != "shuffled" or found.seed == wanted["seed"])
+
+
+def _facts(found: Permuted, *, is_stored: bool) -> None:
+    with st.expander("Where these numbers come from"):
+        if is_stored:
+            st.markdown(f"Stored with PosViz. To make them again: `{stored.COMMAND}`")
+        rows = [["seed of shuffled ids", str(found.seed)]]
+        rows += [[name, str(value)] for name, value in found.facts.items()]
+        st.html(table(["what", "value"], rows, name="posviz-facts"))
 
 
 def arguments(wish: Wish) -> dict[str, Any]:
@@ -153,13 +177,11 @@ def _results(found: Permuted, wish: Wish) -> None:
     if not math.isnan(found.similarity):
         columns[2].metric("likeness of the two texts, true ids", f"{found.similarity:.4f}")
         columns[3].metric(f"the same, {found.order} ids", f"{found.permuted_similarity:.4f}")
-    draw(_maps(found, wish, head))
-    draw(
-        _neighbours(found, wish, head), on_select=clicked(f"plot-{DOTS}", "bert_layer", "bert_head")
-    )
+    draw(_maps(found, head))
+    draw(_neighbours(found, head), on_select=clicked(f"plot-{DOTS}", "bert_layer", "bert_head"))
 
 
-def _maps(found: Permuted, wish: Wish, head: tuple[int, int]) -> Drawn:
+def _maps(found: Permuted, head: tuple[int, int]) -> Drawn:
     figure = permuted_maps.build(
         found.maps, found.permuted_maps, found.map_places, head=head, order=found.order
     )
@@ -167,14 +189,14 @@ def _maps(found: Permuted, wish: Wish, head: tuple[int, int]) -> Drawn:
         "permuted-maps",
         permuted_maps,
         figure,
-        _code(wish, "print(seen.maps, seen.permuted_maps)"),
+        _code(found, "print(seen.maps, seen.permuted_maps)"),
         title=f"Layer {head[0]}, head {head[1]}: true and {found.order} position ids",
         height=420,
         legend=False,
     )
 
 
-def _neighbours(found: Permuted, wish: Wish, head: tuple[int, int]) -> Drawn:
+def _neighbours(found: Permuted, head: tuple[int, int]) -> Drawn:
     figure = neighbour_shares.build(
         found.neighbours, found.permuted_neighbours, found.id_neighbours, chosen=head
     )
@@ -182,19 +204,19 @@ def _neighbours(found: Permuted, wish: Wish, head: tuple[int, int]) -> Drawn:
         DOTS,
         neighbour_shares,
         figure,
-        _code(wish, "print(seen.neighbours, seen.permuted_neighbours, seen.id_neighbours)"),
+        _code(found, "print(seen.neighbours, seen.permuted_neighbours, seen.id_neighbours)"),
         csv=lambda: csv_tables.neighbours(found),
     )
 
 
-def _code(wish: Wish, last: str) -> str:
-    given = arguments(wish)
-    more = "".join(
-        f", {name}={given[name]!r}" for name in ("order", "seed", "other") if given[name] != ""
-    )
-    return (
-        f"{text_lines(given['text'])}\n"
-        "from posviz.lab.language_model.bert import permuted\n\n"
-        f"seen = permuted(lambda progress: None, model={given['model']!r}, text=text{more})\n"
-        f"{last}\n"
+def _code(found: Permuted, last: str) -> str:
+    more = f", order={found.order!r}, seed={found.seed}"
+    more += f", other={found.other!r}" if found.other else ""
+    return code.call(
+        "posviz.lab.language_model.bert",
+        "permuted",
+        found.model,
+        code.text_of(found),
+        last,
+        arguments=more,
     )

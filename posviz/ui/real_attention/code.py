@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-
 import streamlit as st
 
-from posviz.lab.language_model.records import Observation
+from posviz.lab.hashes import text_hash
+from posviz.lab.language_model.records import Observation, Permuted
 from posviz.ui.real_attention import model_choice
 
 TEXTS = "real_attention_texts"
@@ -16,15 +15,16 @@ _LONGEST = 300
 def remember(text: str) -> None:
     """Keep a text that is about to be read, under its hash."""
     texts: dict[str, str] = st.session_state.setdefault(TEXTS, {})
-    texts[hashlib.sha256(text.encode()).hexdigest()] = text
+    texts[text_hash(text)] = text
     while len(texts) > 8:
         del texts[next(iter(texts))]
 
 
-def text_of(seen: Observation) -> str:
-    """The text that an observation is of."""
+def text_of(seen: Observation | Permuted) -> str:
+    """The text that a record is of: one of this session, or the passage of PosViz."""
     texts: dict[str, str] = st.session_state.get(TEXTS, {})
-    return texts.get(str(seen.facts["text_sha256"]), "")
+    passage = model_choice.passage()
+    return {text_hash(passage): passage, **texts}.get(str(seen.facts["text_sha256"]), "")
 
 
 def text_lines(text: str) -> str:

@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from posviz.lab.extension.records import LossCurve, PasskeyGrid
+from posviz.lab.extension.records import MEASURED, Gap, LossCurve, PasskeyGrid
 from posviz.lab.language_model.records import STATISTICS, Observation, Permuted
 
 
@@ -33,16 +33,26 @@ def statistics(seen: Observation) -> str:
 
 
 def decays(seen: Observation, heads: Sequence[tuple[int, int]]) -> str:
-    """One row per head and distance: measured, and both predictions."""
+    """One row per head and distance: measured, predicted, no positions, and the illustration."""
+    flat = seen.predicted_none
     return written(
-        ["layer", "head", "distance (tokens)", "measured", "mean content", "equal content"],
+        [
+            "layer",
+            "head",
+            "distance (tokens)",
+            "measured",
+            "predicted from mean q and k",
+            "no positions",
+            "equal content",
+        ],
         (
             [
                 *head,
                 distance,
                 float(seen.without_first[head][distance]),
                 float(seen.predicted_mean[head][distance]),
-                float(seen.predicted_equal[distance]),
+                float(flat[distance]),
+                float(seen.predicted_equal[head[0]][distance]),
             ]
             for head in heads
             for distance in range(seen.without_first.shape[-1])
@@ -98,22 +108,34 @@ def losses(found: Sequence[LossCurve]) -> str:
     """One row per method and window of positions."""
     return written(
         ["link", "position (tokens)", "loss (nats per token)", "low", "high", "tokens"],
-        (
-            [one.link, *row]
-            for one in found
-            for row in zip(one.positions, one.mean, one.low, one.high, one.counts, strict=True)
-        ),
+        _by_position(found),
+    )
+
+
+def gaps(found: Sequence[Gap]) -> str:
+    """The same of the differences to the plain model."""
+    return written(
+        ["link", "position (tokens)", "difference (nats per token)", "low", "high", "tokens"],
+        _by_position(found),
+    )
+
+
+def _by_position(found: Sequence[LossCurve | Gap]) -> Iterable[Sequence[Any]]:
+    return (
+        [one.link, *row]
+        for one in found
+        for row in zip(one.positions, one.mean, one.low, one.high, one.counts, strict=True)
     )
 
 
 def passkeys(found: Sequence[PasskeyGrid]) -> str:
     """One row per method, length and depth."""
     return written(
-        ["link", "length (tokens)", "depth", "share right", "loss (nats per token)"],
+        ["link", "length (tokens)", "depth", *MEASURED],
         (
-            [one.link, length, depth, right, loss]
+            [one.link, length, depth, *(getattr(one, name)[row][column] for name in MEASURED)]
             for one in found
-            for length, rights, losses_ in zip(one.lengths, one.right, one.loss, strict=True)
-            for depth, right, loss in zip(one.depths, rights, losses_, strict=True)
+            for row, length in enumerate(one.lengths)
+            for column, depth in enumerate(one.depths)
         ),
     )

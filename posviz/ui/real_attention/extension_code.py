@@ -12,13 +12,13 @@ from posviz.ui.real_attention.wish import Wish
 def losses(wish: Wish) -> str:
     """The run of the loss curves."""
     given = extension_plan.loss_arguments(wish)
-    return _call("measure_all", given, "print(one.link, one.within, one.beyond, one.mean)")
+    return _call("measure_all", given, "print(one.title, one.within, one.beyond, one.mean)")
 
 
 def passkeys(wish: Wish) -> str:
     """The run of the pass keys."""
     given = extension_plan.passkey_arguments(wish)
-    return _call("grid_all", given, "print(one.link, one.lengths, one.depths, one.right)")
+    return _call("grid_all", given, "print(one.title, one.lengths, one.depths, one.exact)")
 
 
 def _call(function: str, given: Mapping[str, Any], line: str) -> str:

@@ -11,31 +11,46 @@ import streamlit as st
 
 from posviz.figures import Series
 from posviz.figures.lab.loss_by_position import loss_by_position
+from posviz.figures.lab.loss_gap import loss_gap
 from posviz.figures.lab.passkey_grid import passkey_grid
-from posviz.lab.extension.records import LossCurve, Numbers, PasskeyGrid
+from posviz.lab.extension.records import Gap, LossCurve, Numbers, PasskeyGrid
 from posviz.ui.context_extension.tables import table
 from posviz.ui.literal import literal
 from posviz.ui.real_attention import csv_tables
 from posviz.ui.real_attention.drawn import Drawn, draw
+from posviz.ui.real_attention.extension_words import labels, of_keys, of_losses, plain_of
 
 MOST = 6
 """Methods in one figure: as many as there are inks and dashes."""
 
 
-def curves(found: Sequence[LossCurve], code: str, *, name: str) -> None:
+def curves(found: Sequence[LossCurve], gaps: Sequence[Gap], code: str, *, name: str) -> None:
     """The loss of each against position, and its means before and beyond the window."""
     if not found:
         return
-    draw(loss(found, code, name=name))
+    draw(loss(found, code, gaps=gaps, name=name))
+    if gaps:
+        draw(difference(found, gaps, code, name=name))
+    against, names = {one.link: one for one in gaps}, labels(found)
     st.html(
-        table(
-            ["method", "link", "within the window", "beyond it", "tokens read", "seconds"],
+        '<div style="overflow-x:auto">'
+        + table(
+            [
+                "method",
+                "within L",
+                "beyond L",
+                "last quarter",
+                "less plain: within L",
+                "beyond L",
+                "last quarter",
+                "tokens read",
+                "seconds",
+            ],
             [
                 [
-                    one.title,
-                    one.link,
-                    _mean(one.within),
-                    _mean(one.beyond),
+                    names[one.link],
+                    *(_mean(span) for span in (one.within, one.beyond, one.last)),
+                    *_differences(against.get(one.link)),
                     f"{one.read:,}" if one.is_done else f"{one.read:,} of {one.total:,}",
                     f"{one.seconds:,.0f}",
                 ]
@@ -43,10 +58,14 @@ def curves(found: Sequence[LossCurve], code: str, *, name: str) -> None:
             ],
             name=f"posviz-loss-{name}",
         )
+        + "</div>"
     )
     st.caption(
-        "Mean loss in nats per token ± one standard error. A text of another kind has another "
-        "loss: compare methods on one text, not numbers between texts."
+        "Mean loss in nats per token ± one standard error, of the tokens within the window "
+        f"L = {found[0].trained_window:,} and of those from token L on; then the mean difference "
+        "to the plain model, taken token by token, which is surer than the difference of two "
+        "means. A text of another kind has another loss: compare methods on one text, not numbers "
+        "between texts."
     )
 
 
@@ -54,20 +73,53 @@ def _mean(span: Numbers | None) -> str:
     return "—" if span is None else f"{span[0]:.3f} ± {span[1]:.3f}"
 
 
-def loss(found: Sequence[LossCurve], code: str, *, name: str) -> Drawn:
+def _differences(gap: Gap | None) -> list[str]:
+    spans = (None, None, None) if gap is None else (gap.within, gap.beyond, gap.last)
+    return ["—" if span is None else f"{span[0]:+.3f} ± {span[1]:.3f}" for span in spans]
+
+
+def loss(found: Sequence[LossCurve], code: str, *, name: str, gaps: Sequence[Gap] = ()) -> Drawn:
+    plain = plain_of(found)
     return Drawn(
         f"loss-{name}",
         loss_by_position,
         loss_by_position.build(
             _series(found),
-            trained=found[0].trained_window,
+            window=found[0].trained_window,
             length=max(one.total for one in found),
+            plain_within=plain.within[0] if plain and plain.within else None,
         ),
         code,
         slots=_last_point(found[-1]),
-        notes=(f"In the formula: {found[-1].link} at its last position.",),
+        notes=(
+            *of_losses(found, gaps),
+            f"w = {found[-1].mean_window:,} tokens; in the formula: {found[-1].title} at the end.",
+        ),
         height=420,
         csv=lambda: csv_tables.losses(found),
+    )
+
+
+def difference(found: Sequence[LossCurve], gaps: Sequence[Gap], code: str, *, name: str) -> Drawn:
+    """Each less the plain model, in the ink that it has among the losses."""
+    names = labels(found)
+    places = {one.link: place for place, one in enumerate(found[:MOST])}
+    shown = [gap for gap in gaps if gap.link in places]
+    slots = {}
+    if shown and shown[-1].positions:
+        slots = {"gap": f"{shown[-1].mean[-1]:+.3f}", "position": f"{shown[-1].positions[-1]:,.0f}"}
+    return Drawn(
+        f"gap-{name}",
+        loss_gap,
+        loss_gap.build(
+            [Series(names[gap.link], places[gap.link], gap) for gap in shown],
+            window=found[0].trained_window,
+            length=max(one.total for one in found),
+        ),
+        code,
+        slots=slots,
+        notes=(f"In the formula: {names[shown[-1].link]} at the end.",) if shown else (),
+        csv=lambda: csv_tables.gaps(shown),
     )
 
 
@@ -78,7 +130,7 @@ def grids(found: Sequence[PasskeyGrid], code: str, *, name: str) -> None:
     draw(keys(found, code, name=name))
     example = next((one.example for one in found if one.example), "")
     if example:
-        st.caption(f"The question that ends every haystack: {literal(example)}")
+        st.caption(f"A question, which follows the text: {literal(example)}")
 
 
 def keys(found: Sequence[PasskeyGrid], code: str, *, name: str) -> Drawn:
@@ -89,7 +141,10 @@ def keys(found: Sequence[PasskeyGrid], code: str, *, name: str) -> Drawn:
         figure,
         code,
         slots=_longest_haystack(found[-1]),
-        notes=(f"In the formula: {found[-1].link} at its longest text, the key in the middle.",),
+        notes=(
+            *of_keys(found),
+            f"In the formula: {found[-1].title} at its longest text, the key in the middle.",
+        ),
         height=figure.layout["height"],
         legend=False,
         csv=lambda: csv_tables.passkeys(found),
@@ -104,18 +159,19 @@ def _last_point(one: LossCurve) -> dict[str, str]:
 
 def _longest_haystack(one: PasskeyGrid) -> dict[str, str]:
     middle = len(one.depths) // 2
-    right = one.right[-1][middle]
-    if math.isnan(right):
+    exact = one.exact[-1][middle]
+    if math.isnan(exact):
         return {}
     return {
-        "right": f"{right:.2g}",
+        "found": f"{exact:.2g}",
         "length": f"{one.lengths[-1]:,}",
         "depth": f"{one.depths[middle]:g}",
     }
 
 
 def _series(found: Sequence[Any]) -> list[Series[Any]]:
-    return [Series(one.link, place, one) for place, one in enumerate(found[:MOST])]
+    names = labels(found)
+    return [Series(names[one.link], place, one) for place, one in enumerate(found[:MOST])]
 
 
 def settings(found: Sequence[LossCurve | PasskeyGrid]) -> None:
@@ -126,6 +182,11 @@ def settings(found: Sequence[LossCurve | PasskeyGrid]) -> None:
             "These are the keys that the export of the context-extension page writes for "
             "transformers, put into the model's own configuration as they stand."
         )
+        if any(_is_artificial(one) for one in seen.values()):
+            st.caption(
+                "**Not to be pasted anywhere**: the window is artificial, so the base is not the "
+                "model's own."
+            )
         for one in seen.values():
             checked: Mapping[str, Any] = one.facts.get("check", {})
             applied(
@@ -135,6 +196,10 @@ def settings(found: Sequence[LossCurve | PasskeyGrid]) -> None:
                 checked.get("diagnoses", ()),
                 one.notes,
             )
+
+
+def _is_artificial(one: LossCurve | PasskeyGrid) -> bool:
+    return one.facts.get("plan", {}).get("artificial_window") is not None
 
 
 def _put_in(one: LossCurve | PasskeyGrid) -> Mapping[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
@@ -13,8 +14,8 @@ from posviz.configs import ConfigError, ExportError, Model
 from posviz.lab.errors import LabError
 from posviz.lab.extension import curves, grids
 from posviz.lab.extension.applied import Applied, applied
-from posviz.lab.extension.plan import PasskeyPlan, Plan
-from posviz.lab.extension.records import LossCurve, PasskeyGrid
+from posviz.lab.extension.plan import ExtendedRun, PasskeyPlan, Plan
+from posviz.lab.extension.records import Gap, LossCurve, PasskeyGrid
 from posviz.lab.language_model.sources import SMOLLM2, Source
 from posviz.parameters import ParameterError
 from posviz.ui.real_attention.wish import Wish
@@ -22,7 +23,7 @@ from posviz.ui.real_attention.wish import Wish
 REFUSALS = (ParameterError, LabError, ConfigError, ExportError)
 KNOWN = "real_attention_extension"
 SHORTEST_HAYSTACK = 256
-"""Tokens; five keys with their names take 125 of them."""
+"""Tokens; five keys with their names take about 125 of them."""
 _PARTS = 4
 
 
@@ -41,9 +42,8 @@ def loss_plan(wish: Wish, link: str) -> Plan:
     return Plan(
         link=link,
         length=wish.length,
-        window=wish.mean,
-        seed=wish.key_seed,
-        artificial_window=wish.window or None,
+        mean_window=wish.mean_window,
+        artificial_window=wish.artificial_window,
     )
 
 
@@ -58,20 +58,26 @@ def passkey_plan(wish: Wish, link: str) -> PasskeyPlan:
     return PasskeyPlan(
         link=link,
         lengths=lengths(wish),
-        seed=wish.key_seed,
-        artificial_window=wish.window or None,
+        key_seed=wish.key_seed,
+        artificial_window=wish.artificial_window,
     )
 
 
 def loss_arguments(wish: Wish) -> dict[str, Any]:
     """What the run over all methods is given."""
-    plan = loss_plan(wish, "rope").model_dump(exclude={"link", "chunk", "dtype"})
+    plan = _told(loss_plan(wish, "rope"))
     return {"model": wish.model or SMOLLM2.name, "links": list(links(wish)), "text": text(), **plan}
 
 
 def passkey_arguments(wish: Wish) -> dict[str, Any]:
-    plan = passkey_plan(wish, "rope").model_dump(include={"lengths", "seed", "artificial_window"})
+    plan = _told(passkey_plan(wish, "rope"))
     return {"model": wish.model or SMOLLM2.name, "links": list(links(wish)), "text": text(), **plan}
+
+
+def _told(plan: ExtendedRun) -> dict[str, Any]:
+    """What the page chooses of a plan; the rest keeps its defaults."""
+    chosen = {"length", "lengths", "mean_window", "key_seed", "artificial_window"}
+    return plan.model_dump(include=chosen)
 
 
 @lru_cache(maxsize=8)
@@ -85,7 +91,7 @@ def settings(source: Source, wish: Wish, link: str) -> Applied:
         link,
         _model(source, source.stamp),
         length=wish.length,
-        artificial_window=wish.window or None,
+        artificial_window=wish.artificial_window,
     )
 
 
@@ -109,6 +115,17 @@ def known_curve(source: Source, wish: Wish, link: str) -> LossCurve | None:
         known[key] = curves.finished(source.name, text(), plan)
     found: LossCurve | None = known[key]
     return found
+
+
+def known_gaps(source: Source, wish: Wish, found: Sequence[LossCurve]) -> tuple[Gap, ...]:
+    """The differences of finished curves to the plain model's; none where it is not among them."""
+    plans = [loss_plan(wish, one.link) for one in found if one.is_done]
+    known = _known()
+    key = f"{source.stamp} gaps {[plan.model_dump_json() for plan in plans]}"
+    if known.get(key) is None:
+        known[key] = curves.gaps(source.name, text(), plans) or None
+    gaps: tuple[Gap, ...] = known[key] or ()
+    return gaps
 
 
 def known_grid(source: Source, wish: Wish, link: str) -> PasskeyGrid | None:

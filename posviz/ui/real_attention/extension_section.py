@@ -22,7 +22,7 @@ from posviz.ui.real_attention import (
     model_choice,
 )
 from posviz.ui.real_attention.drawn import picture
-from posviz.ui.real_attention.wish import Wish
+from posviz.ui.real_attention.wish import DECLARED, Wish
 
 LOSS, KEYS = "real_attention_loss", "real_attention_passkey"
 TASKS = {
@@ -40,18 +40,24 @@ OFFERED = (
     "dynamic_ntk",
     "llama3?scaling_factor=2",
 )
+_NUMBERS = {
+    "length": "Tokens to read",
+    "artificial_window": "Artificial window",
+    "mean_window": "Averaged over",
+    "key_seed": "Seed of the pass keys",
+}
 LESSONS = {
-    "a quick run: ×2 beyond an artificial window": {"section": "extension"},
-    "too far: ×2 methods read to ×4": {
+    "a quick run: four times an artificial window": {"section": "extension"},
+    "too far: ×2 methods read to four windows": {
         "section": "extension",
-        "window": "512",
-        "methods": "rope yarn?scaling_factor=2 yarn?scaling_factor=4",
+        "methods": "rope ntk_aware?scaling_factor=2 yarn?scaling_factor=2 yarn?scaling_factor=4",
     },
     "the model's own window, 12,288 tokens": {
         "section": "extension",
+        "methods": "rope linear?scaling_factor=2 ntk_aware?scaling_factor=2 yarn?scaling_factor=2",
         "length": "12288",
-        "window": "0",
-        "mean": "512",
+        "artificial_window": "none",
+        "mean_window": "512",
     },
 }
 
@@ -60,8 +66,9 @@ def show(wish: Wish) -> None:
     """Draw the section."""
     st.markdown(
         "A language model reads one long text beyond the window of its training, once for each "
-        "method, with the settings that the export writes. A method that works keeps the loss at "
-        "the level that it has within the window, and still finds what stands far back."
+        "method, with the settings that the export writes. A method works as far as its loss "
+        "beyond the window is not above the level that the plain model has within it, and as far "
+        "as it still finds what stands far back: the pass keys ask that."
     )
     extension_stored.show()
     st.divider()
@@ -92,28 +99,18 @@ def _controls(wish: Wish) -> None:
         "Without a factor it is the smallest one that covers the length; rope is the model "
         "without any extension.",
     )
-    numbers = (
-        ("length", "Tokens to read", 64, LONGEST, "Time grows with the square of it."),
-        (
-            "window",
-            "Artificial window",
-            0,
-            LONGEST,
-            "For a CPU: the base is lowered until the slowest pair ends its trained arc there, so "
-            "that few tokens already lie beyond the window. 0: the model's own window.",
-        ),
-        ("mean", "Averaged over", 1, LONGEST, "Tokens under each point of the curve."),
-        ("key_seed", "Seed of the pass keys", 0, 1_000_000, "The loss does not depend on it."),
-    )
-    for column, (name, label, low, high, told) in zip(st.columns(4), numbers, strict=True):
+    for column, (name, label) in zip(st.columns(4), _NUMBERS.items(), strict=True):
+        declared = DECLARED[name]
         column.number_input(
             label,
-            low,
-            high,
+            int(declared.lower or 0),
+            int(declared.upper or LONGEST),
+            None if declared.optional else "min",
             key=address.control(name),
             on_change=address.changed,
             args=(name,),
-            help=told,
+            help=literal(declared.parameter.help),
+            placeholder="the model's own" if declared.optional else None,
         )
 
 
@@ -179,7 +176,8 @@ def _results(source: Source | None, wish: Wish, usable: Sequence[str]) -> None:
     progress(LOSS, _losses_so_far)
     curves = _known(source, wish, usable, "loss", result_of(LOSS))
     if curves:
-        extension_drawn.curves(curves, extension_code.losses(wish), name="own")
+        gaps = extension_plan.known_gaps(source, wish, curves) if source else ()
+        extension_drawn.curves(curves, gaps, extension_code.losses(wish), name="own")
     progress(KEYS, _keys_so_far)
     grids = _known(source, wish, usable, "passkey", result_of(KEYS))
     if grids:

@@ -23,18 +23,19 @@ def show() -> None:
     if found is None:
         st.info(f"No stored results are here; `{stored.COMMAND}` makes them.")
         return
-    model, text = found.about.get("model", ""), found.about.get("text", "")
+    model, text = found.about.get("title", ""), found.about.get("text", "")
     st.markdown(
         f":material/inventory_2: **Stored results**, measured once on {literal(str(model))} "
-        f"reading {literal(str(text))}. To make them again: `{stored.COMMAND}`"
+        f"reading {literal(str(text))}. To make them again: `{found.about['command']}`"
     )
     extension_drawn.curves(
         found.curves,
+        found.gaps,
         CODE.format(
             name=found.name,
             one="curve",
             what="curves",
-            line="print(curve.link, curve.within, curve.beyond, curve.positions, curve.mean)",
+            line="print(curve.title, curve.within, curve.beyond, curve.positions, curve.mean)",
         ),
         name="stored",
     )
@@ -44,7 +45,7 @@ def show() -> None:
             name=found.name,
             one="grid",
             what="grids",
-            line="print(grid.link, grid.lengths, grid.depths, grid.right)",
+            line="print(grid.title, grid.lengths, grid.depths, grid.exact)",
         ),
         name="stored",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import streamlit as st
 
 from posviz.figures.lab.decay_grid import decay_grid
@@ -9,6 +10,7 @@ from posviz.figures.lab.head_grid import head_grid
 from posviz.figures.lab.head_statistics import head_statistics
 from posviz.figures.lab.tiles import Head, Tiles, in_model_order, sorted_tiles
 from posviz.lab.language_model.records import STATISTICS, Observation
+from posviz.ui.context_extension.tables import table
 from posviz.ui.real_attention import address, code, csv_tables
 from posviz.ui.real_attention.clicks import clicked
 from posviz.ui.real_attention.drawn import Drawn, draw
@@ -18,6 +20,7 @@ ORDERS = {"layer": "layer and head, as in the model", **STATISTICS}
 TILES = {"maps": "Attention maps", "decay": "Measured and predicted decay"}
 GRID, DOTS = "heads", "head-statistics"
 NARROWEST = 1000
+_LISTED = 10
 _TILE = 38
 """Height of a row of tiles, pixels."""
 
@@ -30,6 +33,7 @@ def show(seen: Observation, wish: Wish) -> None:
     draw(_grid(seen, wish, tiles, chosen), on_select=clicked(f"plot-{GRID}"))
     statistic = wish.order if wish.order in STATISTICS else "prediction"
     draw(_dots(seen, wish, statistic, chosen), on_select=clicked(f"plot-{DOTS}"))
+    _largest(seen, statistic)
 
 
 def chosen_of(seen: Observation, wish: Wish) -> Head:
@@ -107,13 +111,20 @@ def _grid(seen: Observation, wish: Wish, tiles: Tiles, chosen: Head) -> Drawn:
             narrowest=NARROWEST,
         )
     figure = decay_grid.build(
-        seen.without_first, seen.predicted_mean, tiles, notes=notes, chosen=chosen
+        seen.without_first,
+        seen.predicted_mean,
+        seen.predicted_none,
+        tiles,
+        notes=notes,
+        chosen=chosen,
     )
     return Drawn(
         GRID,
         decay_grid,
         figure,
-        code.observation(seen, "print(seen.without_first, seen.predicted_mean)"),
+        code.observation(
+            seen, "print(seen.without_first, seen.predicted_mean, seen.predicted_none)"
+        ),
         title=f"Measured and predicted decay of all {count} heads{sorted_by}",
         csv=lambda: csv_tables.decays(seen, tiles.heads),
         height=_height(tiles),
@@ -137,8 +148,28 @@ def _dots(seen: Observation, wish: Wish, statistic: str, chosen: Head) -> Drawn:
         title=f"Every head: {words}",
         height=360,
         legend=False,
+        notes=(_spread(seen, statistic),),
         csv=lambda: csv_tables.statistics(seen),
     )
+
+
+def _spread(seen: Observation, statistic: str) -> str:
+    low, middle, high = np.percentile(seen.statistics[statistic], (5, 50, 95))
+    return (
+        f"Half of the heads lie below {middle:.3g}, a twentieth below {low:.3g} and a twentieth "
+        f"above {high:.3g}."
+    )
+
+
+def _largest(seen: Observation, statistic: str) -> None:
+    """The heads that have most of it, to be read off."""
+    values = seen.statistics[statistic]
+    rows = [
+        [str(head[0]), str(head[1]), f"{float(values[head]):.3g}"]
+        for head in seen.ranked(statistic)[:_LISTED]
+    ]
+    with st.expander(f"The {len(rows)} heads with the largest value"):
+        st.html(table(["layer", "head", STATISTICS[statistic]], rows, name="posviz-largest"))
 
 
 def _height(tiles: Tiles) -> int:

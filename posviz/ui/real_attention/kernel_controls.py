@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 import posviz
-from posviz.lab.kernels.shape import KERNELS, PLAN, KernelPlan
+from posviz.lab.kernels.shape import KERNELS, LONGEST, PLAN, KernelPlan
 from posviz.parameters import ParameterError
 from posviz.ui.literal import literal
 
@@ -84,7 +84,7 @@ def _known() -> dict[str, Any]:
     values: dict[str, Any] = {**KernelPlan().model_dump(), **START}
     for name, text in address.items():
         try:
-            values[name] = PLAN[name].parse(text, KernelPlan.title)
+            values[name] = _checked(name, PLAN[name].parse(text, KernelPlan.title))
         except ParameterError as error:
             st.warning(literal(f"From the address: {error} It was not used."))
     for name in PLAN:
@@ -92,6 +92,17 @@ def _known() -> dict[str, Any]:
     st.session_state.pop(_key("typed"), None)
     st.session_state[STATE] = {"address": address, "values": values}
     return dict(values)
+
+
+def _checked(name: str, value: Any) -> Any:
+    """The value, if a plan can have it; a rule between two lengths is the whole plan's.
+
+    Raises
+    ------
+    ParameterError : of another kind, outside of its range, or no choice.
+    """
+    room = {"shortest": {"longest": LONGEST}, "longest": {"shortest": 2}}.get(name, {})
+    return getattr(KernelPlan(**{**room, name: value}), name)
 
 
 def _plan(values: dict[str, Any]) -> KernelPlan | None:
@@ -159,7 +170,7 @@ def _number(name: str, value: Any) -> Any:
         None if declared.optional else "min",
         key=_state(name, None if value is None else kind(value)),
         help=_help(name),
-        placeholder="own" if declared.optional else None,
+        placeholder="encoding's" if declared.optional else None,
         width=150,
     )
 

@@ -21,35 +21,62 @@ COLUMNS = (
     "repetitions",
     "made once (s)",
     "compiled (s)",
+    "encoding (s)",
     "peak (MiB)",
     "error",
     "tolerance",
+    "error ÷ tolerance",
+    "encoding left out",
     "within",
     "rows compared",
     "note",
 )
+_EXPLAINED = {
+    "seconds": ("%.4f", "Median of one call, nothing that is made before counted in."),
+    "made once (s)": (
+        "%.3f",
+        "Before the call: the matrix of bias, window and causal mask, or FlexAttention's mask of "
+        "blocks.",
+    ),
+    "compiled (s)": ("%.1f", "What the first call of a compiled kernel takes beyond the others."),
+    "encoding (s)": (
+        "%.4f",
+        "What the encoding itself takes at this length, once for all kernels: q and k turned, or "
+        "the bias by distance made.",
+    ),
+    "peak (MiB)": ("%.1f", "Most memory beside the inputs, a matrix made before counted in."),
+    "error": (
+        "%.2e",
+        "Difference from the attention of posviz itself in float64, of the output that uses most "
+        "of its tolerance.",
+    ),
+    "tolerance": ("%.2e", "What rounding in this number format allows that output."),
+    "error ÷ tolerance": ("%.2f", "At most 1 where the kernel gives the same attention."),
+    "encoding left out": (
+        "%.3g",
+        "A control: the same number if the encoding were left out. Far above 1, a wrong encoding "
+        "would be seen.",
+    ),
+}
 
 
-def show(run: KernelRun) -> None:
-    """Table, refusals, notes, facts."""
-    rows = [row(point) for point in run.points if not point.refused]
+def show(run: KernelRun, key: str = "kernels") -> None:
+    """Table, refusals, notes, facts; ``key`` begins the keys of what is drawn."""
+    encoding = dict(run.encoding_seconds)
+    rows = [row(point, encoding) for point in run.points if not point.refused]
     if rows:
         st.dataframe(
             {name: [one[place] for one in rows] for place, name in enumerate(COLUMNS)},
             hide_index=True,
             column_config={
-                "seconds": st.column_config.NumberColumn(format="%.4f"),
-                "made once (s)": st.column_config.NumberColumn(format="%.3f"),
-                "compiled (s)": st.column_config.NumberColumn(format="%.1f"),
-                "peak (MiB)": st.column_config.NumberColumn(format="%.1f"),
-                "error": st.column_config.NumberColumn(format="%.2e"),
-                "tolerance": st.column_config.NumberColumn(format="%.2e"),
+                name: st.column_config.NumberColumn(format=shape, help=literal(words))
+                for name, (shape, words) in _EXPLAINED.items()
             },
-            key="kernels-table",
+            key=f"{key}-table",
         )
     for line in refusals(run):
         st.markdown(f"- {literal(line)}")
-    for note in (*run.notes, str(run.facts.get("memory", ""))):
+    for note in (machine(run), *run.notes, str(run.facts.get("memory", ""))):
         st.caption(literal(note))
     with st.container(horizontal=True):
         st.download_button(
@@ -57,18 +84,30 @@ def show(run: KernelRun) -> None:
             lambda: as_csv(run),
             "posviz-kernels.csv",
             "text/csv",
-            key="kernels-csv",
+            key=f"{key}-csv",
             on_click="ignore",
             help="Every point with all its numbers, the refused ones with their reason.",
         )
-        with st.popover("Facts", key="kernels-facts"):
+        with st.popover("Facts", key=f"{key}-facts"):
             st.json({**run.plan, **run.shape, "device": run.device, **run.facts})
-        with st.popover("This run in Python", key="kernels-run-python"):
+        with st.popover("This run in Python", key=f"{key}-run-python"):
             st.code(call(run.plan), "python")
 
 
-def row(point: Point) -> tuple[Any, ...]:
-    """A point as a row of the table."""
+def machine(run: KernelRun) -> str:
+    """How busy the machine was, as far as it tells."""
+    load, others = run.facts.get("load"), run.facts.get("others")
+    threads = run.facts.get("threads", "?")
+    found = [f"{threads} thread{'' if threads == 1 else 's'}"]
+    if load is not None:
+        found.append(f"load {load:g} when it began (processes that ran or waited)")
+    if others is not None:
+        found.append(f"{others:g} cores used by other processes meanwhile")
+    return f"The machine: {', '.join(found)}."
+
+
+def row(point: Point, encoding: Mapping[int, float]) -> tuple[Any, ...]:
+    """A point as a row of the table; ``encoding`` is length to the core's seconds."""
     within = {None: "", True: "yes", False: "no"}[point.is_within]
     peak = None if point.peak_bytes is None else point.peak_bytes / MIB
     return (
@@ -78,9 +117,12 @@ def row(point: Point) -> tuple[Any, ...]:
         point.repetitions,
         point.made_seconds,
         point.compile_seconds,
+        encoding.get(point.length),
         peak,
         point.error,
         point.tolerance,
+        point.share,
+        point.control,
         within,
         point.rows_compared,
         point.note,
@@ -100,8 +142,10 @@ def as_csv(run: KernelRun) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([*COLUMNS, "refused"])
+    encoding = dict(run.encoding_seconds)
     for point in run.points:
-        writer.writerow([*("" if one is None else one for one in row(point)), point.refused])
+        numbers = row(point, encoding)
+        writer.writerow([*("" if one is None else one for one in numbers), point.refused])
     return out.getvalue()
 
 

@@ -34,8 +34,9 @@ def show() -> None:
                 st.code(kernel_tables.call(plan.arguments), "python")
             st.caption(kernel_controls.summary(plan), width="stretch")
     progress(KEY, _so_far, _finished)
-    if result_of(KEY) is None:
-        _stored()
+    is_own = result_of(KEY) is not None
+    if not is_own or st.toggle("Show the stored results too", key=f"{KEY}-show-stored"):
+        _stored(f"{KEY}-kept" if is_own else KEY)
 
 
 def _so_far(status: Status) -> None:
@@ -53,7 +54,7 @@ def _stored_runs() -> tuple[str, tuple[KernelRun, ...]]:
     return read_runs(STORED / "cpu.json")
 
 
-def _stored() -> None:
+def _stored(key: str) -> None:
     """What was measured once, so that there is something to read before the first run."""
     command, runs = _stored_runs()
     by_link = {run.link: run for run in runs}
@@ -69,15 +70,15 @@ def _stored() -> None:
     facts = run.facts
     st.info(
         literal(
-            f"Stored, not measured now: {run.device}, {facts['threads']} threads, torch "
-            f"{facts['torch']}, Python {facts['python']}, seed {facts['seed']}. The command that "
-            f"makes it again: {command}"
+            f"Stored, not measured now: {run.device}, torch "
+            f"{facts['torch']}, Python {facts['python']}, seed {facts['seed']}. "
+            f"{kernel_tables.machine(run)} The command that makes it again: {command}"
         )
     )
-    _draw(run)
+    _draw(run, key)
 
 
-def _draw(run: KernelRun) -> None:
+def _draw(run: KernelRun, key: str = KEY) -> None:
     """Figures, table, what was refused, what the numbers are."""
-    figures_in_place(f"{KEY}-figures", kernel_panels.panels(run))
-    kernel_tables.show(run)
+    figures_in_place(f"{key}-figures", kernel_panels.panels(run))
+    kernel_tables.show(run, key)

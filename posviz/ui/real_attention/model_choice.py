@@ -10,6 +10,7 @@ import streamlit as st
 
 from posviz.lab import installed
 from posviz.lab.errors import LabError
+from posviz.lab.language_model import stored
 from posviz.lab.language_model.sources import SMOLLM2, Source, find, may_name_paths
 from posviz.ui.literal import literal
 from posviz.ui.real_attention import address
@@ -72,15 +73,28 @@ def _model_changed() -> None:
 
 def found(wish: Wish) -> Source | None:
     """The chosen model; None, and a sentence, where it or what runs it is not here."""
-    try:
-        source = find(wish.model or SMOLLM2.name)
-    except LabError as error:
-        st.info(literal(str(error)), icon=":material/download:")
-        return None
-    if said := installed.missing(*NEEDED):
+    name = wish.model or SMOLLM2.name
+    if said := problem(name):
         st.info(literal(said), icon=":material/download:")
         return None
-    return source
+    return find(name)
+
+
+def problem(name: str) -> str:
+    """Why a model cannot run here, in a sentence; else empty."""
+    try:
+        find(name)
+    except LabError as error:
+        return str(error)
+    return installed.missing(*NEEDED)
+
+
+def label_stored() -> None:
+    """Say that what follows ships with PosViz, and how it is made again."""
+    st.markdown(
+        ":material/inventory_2: **Stored results**, measured once on the passage that comes with "
+        f"PosViz; a run of your own replaces them. To make them again: `{stored.COMMAND}`"
+    )
 
 
 def choose_text(wish: Wish) -> None:

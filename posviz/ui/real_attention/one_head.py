@@ -8,15 +8,24 @@ from posviz.figures.lab.attention_map import attention_map
 from posviz.figures.lab.distance_decay import distance_decay
 from posviz.figures.lab.entropy_by_position import entropy_by_position
 from posviz.figures.lab.tiles import Head
-from posviz.lab.language_model.records import STATISTICS, HeadMap, Observation
+from posviz.lab.language_model import stored
+from posviz.lab.language_model.records import (
+    STATISTICS,
+    Closely,
+    HeadMap,
+    Observation,
+    QueriesKeys,
+)
 from posviz.lab.workers import Job
 from posviz.ui.context_extension.tables import table
-from posviz.ui.real_attention import code, queries_keys
+from posviz.ui.literal import literal
+from posviz.ui.real_attention import code, model_choice, queries_keys
 from posviz.ui.real_attention.drawn import Drawn, draw
 from posviz.ui.real_attention.heads import chosen_of
 from posviz.ui.real_attention.wish import Wish
 
-RUN = "real_attention_head"
+RUN = "real_attention_closely"
+TASK = "posviz.lab.language_model.heads:closely"
 MODULE = "posviz.lab.language_model.observe"
 
 
@@ -30,8 +39,7 @@ def show(seen: Observation, wish: Wish) -> None:
         draw(_decay(seen, head))
     with right:
         draw(_entropy(seen, head))
-    _whole_map(seen, head)
-    queries_keys.show(seen, head, wish)
+    _closely(seen, head, wish)
 
 
 def _shares(seen: Observation, head: Head) -> None:
@@ -48,7 +56,8 @@ def _decay(seen: Observation, head: Head) -> Drawn:
     figure = distance_decay.build(
         seen.without_first[head],
         seen.predicted_mean[head],
-        seen.predicted_equal,
+        seen.predicted_equal[layer],
+        seen.predicted_none,
         seen.by_distance[head],
         label=f"layer {layer}, head {number}",
     )
@@ -60,10 +69,11 @@ def _decay(seen: Observation, head: Head) -> Drawn:
         figure,
         code.observation(seen, last),
         notes=(
-            f"Logarithms of measured and predicted attention correlate by {fit:.2f} over the "
-            "nearer half of the distances.",
-            f"Equal content is taken with a logit of {seen.match:g}; a key equal to its query "
-            f"would have {float(seen.sizes[head]):.3g} in this head.",
+            f"Over the nearer half of the distances, and with the grey curve of no positions taken "
+            f"out of both, the logarithms of measured and predicted correlate by {fit:.3g}.",
+            f"Equal content is drawn for a logit of {seen.match:g} in every head, so as to show "
+            "the shape; a query and a key of this head's mean sizes that point the same way would "
+            f"have {float(seen.sizes[head]):.3g}.",
         ),
     )
 
@@ -82,34 +92,52 @@ def _entropy(seen: Observation, head: Head) -> Drawn:
     )
 
 
-def _whole_map(seen: Observation, head: Head) -> None:
+def _closely(seen: Observation, head: Head, wish: Wish) -> None:
+    """The whole map, and queries and keys: what is stored, or what one job gives."""
     from posviz.ui.lab import job_status, progress, result_of, run_job
 
-    text = code.text_of(seen)
-    found: HeadMap | None = result_of(RUN)
-    if found is not None and not _is_of(found, seen, head):
-        found = None
-    status = job_status(RUN)
+    found = next((one for one in _known(result_of(RUN)) if _is_of(one, seen, head)), None)
     if found is None:
+        problem = model_choice.problem(seen.model) or _without_text(seen)
+        status = job_status(RUN)
         st.button(
-            f"Map of layer {head[0]}, head {head[1]}, token by token",
-            key="whole-map",
+            f"Look closely at layer {head[0]}, head {head[1]}",
+            key="closely",
             on_click=run_job,
-            args=(RUN, Job(f"{MODULE}:head_map", _arguments(seen, text, head))),
-            disabled=status is not None and status.is_active,
-            help="A pass through the model up to this layer: a second or two.",
+            args=(RUN, Job(TASK, _arguments(seen, head))),
+            disabled=bool(problem) or (status is not None and status.is_active),
+            help="The whole map, and queries and keys: a pass through the model up to this layer, "
+            "a second or two once the model is loaded.",
         )
+        if problem:
+            st.markdown(f":small[{literal(f'Another head needs the model. {problem}')}]")
     progress(RUN)
     if found is not None:
-        draw(_map(found, seen))
+        draw(_map(found.map, seen))
+        queries_keys.show(found.pair, seen, wish)
 
 
-def _arguments(seen: Observation, text: str, head: Head) -> dict[str, object]:
+def _known(own: Closely | None) -> list[Closely]:
+    """What can be shown of single heads: what this session has run, and what is stored."""
+    head_map, pair = stored.stored(HeadMap), stored.stored(QueriesKeys)
+    found = [] if own is None else [own]
+    if head_map is not None and pair is not None:
+        found.append(Closely(map=head_map, pair=pair))
+    return found
+
+
+def _without_text(seen: Observation) -> str:
+    return "" if code.text_of(seen) else "Its text is no longer kept in this session: press Run."
+
+
+def _arguments(seen: Observation, head: Head) -> dict[str, object]:
+    text = code.text_of(seen)
     return {"model": seen.model, "text": text, "layer": head[0], "head": head[1]}
 
 
-def _is_of(found: HeadMap, seen: Observation, head: Head) -> bool:
-    return (found.model, found.layer, found.head, found.tokens) == (seen.model, *head, seen.tokens)
+def _is_of(found: Closely, seen: Observation, head: Head) -> bool:
+    one = found.map
+    return (one.model, one.layer, one.head, one.tokens) == (seen.model, *head, seen.tokens)
 
 
 def _map(found: HeadMap, seen: Observation) -> Drawn:
@@ -134,6 +162,6 @@ def _map(found: HeadMap, seen: Observation) -> Drawn:
             arguments=arguments,
         ),
         title=f"Attention of layer {found.layer}, head {found.head}",
-        height=560,
+        height=640,
         legend=False,
     )

@@ -8,9 +8,7 @@ import streamlit as st
 from posviz.catalog import parse
 from posviz.encodings.rotary import RotaryEncoding
 from posviz.figures.lab.distance_decay import logit_decay
-from posviz.figures.lab.tiles import Head
 from posviz.lab.language_model.records import Observation, QueriesKeys
-from posviz.lab.workers import Job
 from posviz.parameters import number_text
 from posviz.ui.attention import carried
 from posviz.ui.literal import literal
@@ -18,42 +16,13 @@ from posviz.ui.real_attention import address, code
 from posviz.ui.real_attention.drawn import Drawn, draw
 from posviz.ui.real_attention.wish import Wish
 
-RUN = "real_attention_queries_keys"
 MODULE = "posviz.lab.language_model.heads"
 
 
-def show(seen: Observation, head: Head, wish: Wish) -> None:
+def show(found: QueriesKeys, seen: Observation, wish: Wish) -> None:
     """Draw them."""
-    from posviz.ui.lab import job_status, progress, result_of, run_job
-
-    found: QueriesKeys | None = result_of(RUN)
-    if found is not None and not _is_of(found, seen, head):
-        found = None
-    status = job_status(RUN)
-    if found is None:
-        arguments = {
-            "model": seen.model,
-            "text": code.text_of(seen),
-            "layer": head[0],
-            "head": head[1],
-        }
-        st.button(
-            f"Queries and keys of layer {head[0]}, head {head[1]}",
-            key="queries-keys",
-            on_click=run_job,
-            args=(RUN, Job(f"{MODULE}:queries_and_keys", arguments)),
-            disabled=status is not None and status.is_active,
-            help="Real decay instead of random: logits against distance, and a way to take q and k "
-            "to the attention page.",
-        )
-    progress(RUN)
-    if found is not None:
-        draw(_drawn(found, seen))
-        _carry(found, wish)
-
-
-def _is_of(found: QueriesKeys, seen: Observation, head: Head) -> bool:
-    return (found.model, found.layer, found.head, found.tokens) == (seen.model, *head, seen.tokens)
+    draw(_drawn(found, seen))
+    _carry(found, wish)
 
 
 def _drawn(found: QueriesKeys, seen: Observation) -> Drawn:

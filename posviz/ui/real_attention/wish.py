@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from annotated_types import Ge, Le, MaxLen
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from posviz.lab.extension.plan import ArtificialWindow, KeySeed, Length, MeanWindow
 from posviz.parameters import Declaration, Parameter, declarations, parameter_error
 
 Section = Literal["kernels", "model", "extension", "bert"]
@@ -25,7 +26,8 @@ LONGEST_TEXT = 20_000
 """Characters of a text that a reader types."""
 LONGEST_IN_ADDRESS = 2_000
 """Characters of a text that the address still carries."""
-DEFAULT_METHODS = "rope linear?scaling_factor=2 ntk_aware?scaling_factor=2 yarn?scaling_factor=2"
+DEFAULT_METHODS = "rope linear ntk_aware yarn"
+"""Each but the first with the smallest factor that covers the length."""
 
 
 class Wish(BaseModel):
@@ -82,30 +84,10 @@ class Wish(BaseModel):
         MaxLen(1000),
         Parameter(help="Links of the methods that are measured, with spaces between them."),
     ] = DEFAULT_METHODS
-    length: Annotated[
-        int,
-        Ge(64),
-        Le(131_072),
-        Parameter(help="Tokens that the model reads.", unit="tokens", slider=(512, 32_768)),
-    ] = 2048
-    window: Annotated[
-        int,
-        Ge(0),
-        Le(131_072),
-        Parameter(
-            help="An artificial window for a quick run, shorter than the model's own; 0: its own.",
-            unit="tokens",
-        ),
-    ] = 1024
-    mean: Annotated[
-        int,
-        Ge(1),
-        Le(131_072),
-        Parameter(help="Tokens over which the loss is averaged.", unit="tokens"),
-    ] = 128
-    key_seed: Annotated[
-        int, Ge(0), Le(1_000_000), Parameter(help="Seed of the pass keys and their owners.")
-    ] = 0
+    length: Length = 4096
+    artificial_window: ArtificialWindow = 1024
+    mean_window: MeanWindow = 256
+    key_seed: KeySeed = 0
     bert_text: Annotated[
         str,
         MaxLen(LONGEST_IN_ADDRESS),
@@ -143,7 +125,7 @@ DECLARED: Mapping[str, Declaration] = {one.name: one for one in declarations(Wis
 OF_SECTION: Mapping[str, tuple[str, ...]] = {
     "kernels": (),
     "model": ("model", "text", "layer", "head", "order", "tiles", "query", "key"),
-    "extension": ("model", "methods", "length", "window", "mean", "key_seed"),
+    "extension": ("model", "methods", "length", "artificial_window", "mean_window", "key_seed"),
     "bert": ("bert_text", "bert_other", "bert_order", "bert_seed", "bert_layer", "bert_head"),
 }
 """Which values the address of a section holds beside the section itself."""

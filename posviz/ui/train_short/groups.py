@@ -11,6 +11,8 @@ from posviz.measures import row_refusal
 from posviz.ui.controls import choice, control
 from posviz.ui.effects import inert_in_row
 from posviz.ui.slots.groups import slot_groups
+from posviz.ui.train_short.curves import curves_of
+from posviz.ui.train_short.fitting import SIZES, fitted_in_words
 from posviz.ui.train_short.reading import READING
 from posviz.ui.train_short.view import View
 
@@ -21,16 +23,17 @@ _LABELS = {
     "sequences": "sequences per step",
     "learning_rate": "step size",
     "bias_rate": "step size of biases, times",
+    "embedding_scale": "size of token vectors, times",
     "test_up_to": "test up to, times L",
     "test_sequences": "sequences of each test",
     "test_length": "read at test length",
     "step": "read at step",
 }
 _MODEL = ("layers", "width", "heads")
-_TRAINING = ("length", "steps", "sequences", "learning_rate", "bias_rate", "seed")
+_TRAINING = (
+    "length", "steps", "sequences", "learning_rate", "bias_rate", "embedding_scale", "seed",
+)  # fmt: skip
 _TEST = ("test_up_to", "test_sequences")
-_UNUSED = frozenset({"heads", "head_dim", "model_dim", "layers", "typed_queries", "typed_keys"})
-"""Sizes are those of the model, and its own vectors ask and are asked."""
 _LENGTHS = frozenset({"original_max_position_embeddings", "max_position_embeddings"})
 """Left alone they follow the length of training, so that what they do is seen in training only."""
 _FAR = 512
@@ -74,12 +77,28 @@ def _encodings(view: View) -> list[dict[str, Any]]:
     """All choices together, then a folded group for each encoding that has something to set."""
     found = slot_groups(view, _inert)
     choices = {"title": "Encodings", "note": "", "items": [group["items"][0] for group in found]}
+    told = _fitted(view)
     own = [
-        {**group, "items": group["items"][1:], "collapsed": True}
+        {
+            **group,
+            "items": group["items"][1:],
+            "collapsed": True,
+            "note": told.get(group["title"], group["note"]),
+        }
         for group in found
         if group["items"][1:]
     ]
     return [choices, *own]
+
+
+def _fitted(view: View) -> dict[str, str]:
+    """Title of a group to what its encoding was really trained with, where that differs."""
+    found = {}
+    for curve in curves_of(view):
+        one = curve.trained
+        if one is not None and (note := fitted_in_words(curve.item.spec, one)):
+            found[curve.item.label] = note
+    return found
 
 
 def _task() -> dict[str, Any]:
@@ -103,5 +122,5 @@ def _inert(spec: Encoding) -> frozenset[str]:
     """Parameters of an encoding that change nothing: sizes are those of the model that is trained,
     whatever the encoding's own say."""
     if row_refusal(spec):
-        return _UNUSED
-    return (inert_in_row(link(spec), _FAR, True) - _LENGTHS) | _UNUSED
+        return SIZES
+    return (inert_in_row(link(spec), _FAR, True) - _LENGTHS) | SIZES

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import streamlit as st
 
+from posviz.lab.training.plan import EXTENSION_SECONDS, MOST_SECONDS
 from posviz.ui import exchange, live
 from posviz.ui.lab import progress
 from posviz.ui.literal import literal
 from posviz.ui.slots.page import session_of
 from posviz.ui.train_short import runs, sections
+from posviz.ui.train_short.curves import curves_of
 from posviz.ui.train_short.desk import DESK
-from posviz.ui.train_short.lessons import LESSONS
+from posviz.ui.train_short.expected import expected_seconds
+from posviz.ui.train_short.lessons import LESSONS, lesson_of
 from posviz.ui.train_short.view import View
 
 STATE = "train_short_page"
@@ -26,8 +29,10 @@ def show() -> None:
     st.title("Train short, test long")
     st.caption(
         "Tiny models, trained on sequences of L tokens and tested on longer ones: which encodings "
-        "hold past the length they were trained on, and which break? The first view is stored; "
-        "your own training takes at most 40 s for each encoding on one core."
+        "hold past the length they were trained on, and which break? Curves of the usual settings "
+        f"are stored; your own training takes at most {MOST_SECONDS:.0f} s of one core for each "
+        f"encoding, that for an extension at most {EXTENSION_SECONDS:.0f} s. A busy machine takes "
+        "longer by the clock."
     )
     _lessons()
     _progress()
@@ -40,8 +45,13 @@ def _lessons() -> None:
     """Views to start from, each for one question."""
     with st.container(horizontal=True, key="posviz-lessons"):
         st.markdown("Start from", width="content")
-        for title, address in LESSONS.items():
-            st.page_link("pages/train_short.py", label=title, query_params=address, width="content")
+        for title, lesson in LESSONS.items():
+            st.page_link(
+                "pages/train_short.py",
+                label=title,
+                query_params=lesson.address,
+                width="content",
+            )
 
 
 def _progress() -> None:
@@ -58,10 +68,17 @@ def _board() -> None:
     reply = exchange.answer(DESK, session, request)
     # The results are this session's: no route beside the page could answer with them.
     del reply["direct"]
+    _look(session.view)
     _start(session.view)
     live.board(live.pack(reply, known=request.get("known", ())), key=BOARD)
     sections.follow(session.view)
     _sources(session.view)
+
+
+def _look(view: View) -> None:
+    """What to look for in the view of a lesson, above it; an empty line elsewhere."""
+    title = lesson_of(DESK.address(view))
+    st.markdown(f"**{title}.** {LESSONS[title].look}" if title else "")
 
 
 def _start(view: View) -> None:
@@ -86,8 +103,19 @@ def _plan_in_words(view: View) -> str:
     return literal(
         f"{plan.about.title}: {plan.steps:,} steps of {plan.sequences} sequences of L = "
         f"{plan.length} tokens, {layers} of width {plan.width}, seed {plan.seed}; at "
-        f"most {plan.most_seconds:.0f} s for each encoding"
+        f"most {plan.most_seconds:.0f} s of one core for each encoding{_expected(view)}"
     )
+
+
+def _expected(view: View) -> str:
+    """What the stored runs say of the time, where they say anything."""
+    plan = view.plan
+    seconds = expected_seconds(plan, curves_of(view))
+    if not seconds:
+        return ""
+    if seconds > plan.most_seconds:
+        return f", where the slowest needs about {seconds:.0f} s and so will be cut"
+    return f"; the slowest needs about {seconds:.0f} s"
 
 
 def _sources(view: View) -> None:

@@ -10,11 +10,12 @@ from posviz.figures import Series
 from posviz.figures.lab.length_curves import length_curves
 from posviz.figures.lab.position_curves import position_curves
 from posviz.figures.lab.training_curves import training_curves
-from posviz.lab.training.trained import Extended, Trained
+from posviz.lab.training.trained import Trained
 from posviz.ui.exchange import Panels, key_of
 from posviz.ui.panel import Panel, read_at
-from posviz.ui.train_short.curves import Curve, curves_of, extension_of
-from posviz.ui.train_short.ranked_panels import extended, recall
+from posviz.ui.train_short.curves import Curve, Swapped, curves_of, extension_of
+from posviz.ui.train_short.expected import expected_seconds
+from posviz.ui.train_short.ranked_panels import extended, extended_positions, recall
 from posviz.ui.train_short.view import View
 
 Points = tuple[Sequence[float], Sequence[float]]
@@ -24,7 +25,7 @@ def panels(view: View) -> Panels:
     """Every panel of the view, each under a key that changes with every new number."""
     curves = curves_of(view)
     base = (view.plan, [(c.item.label, _state(c.trained), _state(c.ghost)) for c in curves])
-    found, is_own = extension_of(view)
+    swapped = extension_of(view)
     made: dict[str, tuple[str, Callable[[], Panel]]] = {
         "length": (key_of(("length", base)), lambda: length(view, curves)),
         "loss": (key_of(("loss", base)), lambda: loss(view, curves)),
@@ -32,9 +33,12 @@ def panels(view: View) -> Panels:
     }
     if len(view.plan.about.variants) > 1:
         made["memory"] = (key_of(("memory", base)), lambda: recall(view, curves))
-    if found is not None and found.loss:
-        key = key_of(("extension", _state_of_extension(found), is_own))
-        made["extension"] = (key, lambda: extended(found, is_own))
+    if swapped.found is not None and swapped.found.loss:
+        state = _state_of_extension(swapped)
+        made["extension"] = (key_of(("extension", state)), lambda: extended(swapped))
+        if swapped.found.curves:
+            key = key_of(("extension_positions", state))
+            made["extension_positions"] = (key, lambda: extended_positions(swapped))
     return made
 
 
@@ -42,12 +46,15 @@ def _state(one: Trained | None) -> object:
     """What tells one state of a training from another."""
     if one is None:
         return None
-    known = (len(one.steps), one.scores, len(one.positions), one.seconds, one.is_done)
+    known = (len(one.steps), one.scores, len(one.positions), one.seconds, one.notes, one.is_done)
     return one.link, sorted(one.plan.items()), known
 
 
-def _state_of_extension(one: Extended) -> object:
-    return sorted(one.plan.items()), sorted(one.loss.items()), one.seconds
+def _state_of_extension(swapped: Swapped) -> object:
+    one = swapped.found
+    assert one is not None
+    known = (sorted(one.loss.items()), sorted(one.curves.items()), one.seconds)
+    return sorted(one.plan.items()), known, swapped.origin, swapped.remark
 
 
 def length(view: View, curves: Sequence[Curve]) -> Panel:
@@ -68,7 +75,7 @@ def length(view: View, curves: Sequence[Curve]) -> Panel:
             ghosts=ghosts,
         ),
         _slots("test_length", "score", [*lines, *ghosts]),
-        _origins(curves),
+        [*_origins(curves), *_how_to(view, curves)],
         lead=_lead([*lines, *ghosts]),
         is_wide=True,
     )
@@ -131,7 +138,7 @@ def _positions(one: Trained) -> Points:
 def _lines(curves: Sequence[Curve], points: Callable[[Trained], Points]) -> list[Series[Points]]:
     """Trainings of this very plan, as far as they have come."""
     return [
-        Series(c.item.label, c.item.color, points(c.trained))
+        Series(c.line_name, c.item.color, points(c.trained))
         for c in curves
         if c.trained is not None and points(c.trained)[0]
     ]
@@ -140,7 +147,7 @@ def _lines(curves: Sequence[Curve], points: Callable[[Trained], Points]) -> list
 def _ghosts(curves: Sequence[Curve], points: Callable[[Trained], Points]) -> list[Series[Points]]:
     """Stored trainings beside them, or in their place."""
     return [
-        Series(f"{c.item.label}, stored", c.item.color, points(c.ghost))
+        Series(c.ghost_name, c.item.color, points(c.ghost))
         for c in curves
         if c.ghost is not None and points(c.ghost)[0]
     ]
@@ -158,7 +165,22 @@ def _lead(series: Sequence[Series[Points]]) -> str:
 
 def _origins(curves: Sequence[Curve]) -> list[str]:
     """Where the lines come from: in one note where all come from the same place."""
-    origins = {c.origin or "not trained yet" for c in curves}
+    origins = {_origin(c) for c in curves}
     if len(origins) == 1:
         return [f"all: {origins.pop()}"] if len(curves) > 1 else [origins.pop()]
-    return [f"{c.item.label}: {c.origin or 'not trained yet'}" for c in curves]
+    return [f"{c.item.label}: {_origin(c)}" for c in curves]
+
+
+def _origin(curve: Curve) -> str:
+    """Where a line comes from, and where the faint one beside it does."""
+    beside = f"; faint: {curve.ghost_origin}" if curve.trained and curve.ghost else ""
+    return f"{curve.origin}{beside}"
+
+
+def _how_to(view: View, curves: Sequence[Curve]) -> list[str]:
+    """What to do where a line of this plan is missing."""
+    if all(c.trained for c in curves):
+        return []
+    seconds = expected_seconds(view.plan, curves)
+    about = f", about {seconds:.0f} s of one core each" if seconds else ""
+    return [f"“Train” above makes the curves of these settings{about}"]

@@ -8,11 +8,12 @@ from typing import Any
 import streamlit as st
 
 from posviz.lab.installed import missing
+from posviz.lab.training.plan import EXTENDED_BY
 from posviz.lab.training.trained import Extended, Trained
 from posviz.lab.workers import Job, Status
 from posviz.ui.lab import job_status, result_of, run_job
 from posviz.ui.train_short import extension
-from posviz.ui.train_short.curves import is_of
+from posviz.ui.train_short.curves import is_cut, is_of
 from posviz.ui.train_short.view import View
 
 TRAIN, EXTEND = "train_short", "train_short_extension"
@@ -37,7 +38,7 @@ def start_training(view: View) -> None:
 def start_extension(view: View) -> None:
     """Train RoPE by the plan, then test it with other frequencies."""
     plan = extension.plan_of(view.plan).model_dump()
-    arguments = {"plan": plan, "factors": list(extension.FACTORS)}
+    arguments = {"plan": plan, "factors": list(EXTENDED_BY)}
     run_job(EXTEND, Job("posviz.lab.training.run:extend", arguments))
 
 
@@ -76,7 +77,12 @@ def _results(found: Any) -> list[Any]:
 
 
 def _with(kept: list[Any], one: Trained | Extended) -> list[Any]:
-    """The results with a newer one, in the place of what was known of the same training."""
+    """The results with a newer one, in the place of what was known of the same training.
+
+    A training that was cut takes no place of one that came to its end.
+    """
     text = one.link if isinstance(one, Trained) else ""
-    others = [old for old in kept if not is_of(old, text, one.plan)]
+    others = [
+        old for old in kept if not is_of(old, text, one.plan) or (is_cut(one) and not is_cut(old))
+    ]
     return [*others, one][-MOST_KEPT:]

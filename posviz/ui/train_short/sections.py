@@ -5,11 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from posviz.catalog import catalog
+from posviz.lab.training.plan import EXTENDED_BY
 from posviz.lab.training.stored import COMMAND
+from posviz.lab.training.tasks import TASKS
 from posviz.ui.context_extension.tables import table
 from posviz.ui.literal import literal
 from posviz.ui.train_short import extension, results, runs, words
-from posviz.ui.train_short.curves import curves_of, everything_stored, extension_of
+from posviz.ui.train_short.curves import Swapped, curves_of, everything_stored, extension_of
 from posviz.ui.train_short.view import SLOTS, View
 
 
@@ -33,21 +35,23 @@ def explain() -> None:
 
 
 def _left_out() -> str:
-    reasons = [SLOTS.misfit(encoding) for encoding in catalog()]
-    return literal(" ".join(reason for reason in reasons if reason))
+    """Every reason once, behind all whom it keeps away."""
+    groups: dict[str, list[str]] = {}
+    for encoding in catalog():
+        if reason := SLOTS.misfit(encoding):
+            groups.setdefault(reason.removeprefix(encoding.title).strip(), []).append(
+                encoding.title
+            )
+    return literal(" ".join(f"{', '.join(names)}: {reason}" for reason, names in groups.items()))
 
 
 def _results(view: View) -> None:
     curves = curves_of(view)
     st.subheader("Results")
-    rows = [results.row(curve, view.plan) for curve in curves]
+    rows = [row for curve in curves for row in results.rows(curve, view.plan)]
     st.html(_scrolled(table(results.titles(view.plan), rows, name="posviz-trained"), "Results"))
-    known = [(curve.item, curve.trained or curve.ghost) for curve in curves]
-    notes = [f"{item.label}: {note}" for item, one in known if one for note in one.notes]
-    lines = [literal(note) for note in notes]
-    if stored := _stored_facts(view):
-        lines.append(stored)
-    st.caption("\n\n".join(lines))
+    lines = [literal(note) for curve in curves for note in results.notes(curve)]
+    st.caption("\n\n".join([*lines, _stored_facts(view)]))
 
 
 def _scrolled(text: str, label: str) -> str:
@@ -60,23 +64,24 @@ def _scrolled(text: str, label: str) -> str:
 
 
 def _stored_facts(view: View) -> str:
-    """Seed, versions and the command that makes the stored curves again."""
-    kept = everything_stored(view.plan.task)
+    """Seeds, versions and the command that makes the stored curves again."""
+    by_seed = {seed: everything_stored(view.plan.task, seed) for seed in words.SEEDS}
+    kept = [one for found in by_seed.values() for one in found]
     if not kept:
         return f"No curves of this task are stored; `{COMMAND}` makes them."
+    counts = ", ".join(f"{len(found)} of seed {seed}" for seed, found in by_seed.items() if found)
     versions = ", ".join(f"{name} {value}" for name, value in kept[0].facts.items())
     return (
-        f"Stored curves of this task: {len(kept)} encodings, seed {kept[0].plan['seed']}; "
-        f"{literal(versions)}. `{COMMAND}` makes them again."
+        f"Stored curves of this task: {counts}; {literal(versions)}. `{COMMAND}` makes them again."
     )
 
 
 def _extension(view: View) -> None:
     st.subheader("Extension without fine-tuning")
-    found, is_own = extension_of(view)
-    why, task = runs.absent(), view.plan.task
-    if not extension.suits(task):
-        why = "For the order-2 source and retrieval: their test is a loss."
+    swapped, why = extension_of(view), runs.absent()
+    if not view.plan.can_be_extended:
+        known = " and ".join(task.title for task in TASKS.values() if task.metric == "loss")
+        why = f"For tasks whose test is a loss: {known}."
     with st.container(horizontal=True, vertical_alignment="center", key="posviz-extend"):
         if st.button(
             "Train RoPE and swap its frequencies",
@@ -86,31 +91,36 @@ def _extension(view: View) -> None:
             runs.start_extension(view)
             st.rerun()
         st.caption(literal(why) if why else _extension_in_words(view))
+    _ranking(swapped)
+
+
+def _ranking(swapped: Swapped) -> None:
+    found = swapped.found
     if found is None or not found.loss:
+        if swapped.remark:
+            st.caption(literal(swapped.remark))
         return
     ranked = table(extension.titles(found), extension.rows(found), name="posviz-extended")
     st.html(_scrolled(ranked, "Ranking of the methods"))
-    origin = f"trained here in {found.seconds:.0f} s" if is_own else "stored"
-    st.caption(
-        literal(
-            f"{origin}, seed {found.plan['seed']}. {extension.sentence(found)} "
-            f"{extension.WHY.get(found.plan['task'], '')} {' '.join(found.notes)}"
-        )
-    )
+    told = [f"{swapped.origin}.", swapped.remark, extension.sentences(found), extension.why(found)]
+    lines = [" ".join(filter(None, [*told, *found.notes])), extension.against_results(found)]
+    st.caption("\n\n".join(literal(line) for line in lines))
 
 
 def _extension_in_words(view: View) -> str:
     plan = extension.plan_of(view.plan)
+    lengths = ", ".join(f"{factor:g}" for factor in EXTENDED_BY)
     return literal(
         f"{plan.about.title}: one RoPE model with {plan.heads} heads of {plan.head_dim} "
         f"dimensions, {plan.steps:,} steps at L = {plan.length}, at most "
-        f"{plan.most_seconds:.0f} s; then PI, NTK-aware, by parts, YaRN and the temperature alone "
-        f"at 2, 4 and 8 L. The ramp keeps pairs of more than L/8 turns."
+        f"{plan.most_seconds:.0f} s of one core, since one model serves all methods; then PI, "
+        "NTK-aware, by parts, YaRN and the temperature alone "
+        f"at {lengths} L. The ramp keeps pairs of more than {plan.beta_fast:g} turns."
     )
 
 
 def _take_away(view: View) -> None:
-    found, _ = extension_of(view)
+    found = extension_of(view).found
 
     def everything() -> str:
         curves = [one for c in curves_of(view) for one in (c.trained, c.ghost) if one is not None]

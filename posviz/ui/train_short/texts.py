@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from posviz.lab.training.plan import Plan
+from posviz.lab.training.plan import EXTENDED_BY, Plan
 from posviz.ui.code_block import code_block
 from posviz.ui.train_short import extension
 from posviz.ui.train_short.view import View
@@ -14,7 +14,7 @@ def texts(view: View) -> list[dict[str, Any]]:
     """The calls that give the numbers of the plots, and the link of every encoding."""
     group = "In Python"
     blocks = [code_block("python", group, "train and test", code(view))]
-    if extension.suits(view.plan.task):
+    if view.plan.can_be_extended:
         blocks.append(code_block("extend", group, "swap the frequencies", extending(view)))
     links = "\n".join(item.link for item in view.shown)
     return [*blocks, code_block("links", group, "links", links)]
@@ -42,7 +42,7 @@ def extending(view: View) -> str:
         "def report(progress):\n"
         "    print(f'{progress.part:4.0%}', progress.note)\n\n\n"
         f"plan = {written(extension.plan_of(view.plan))}\n"
-        f"found = extend(report, plan=plan.model_dump(), factors={extension.FACTORS!r})\n"
+        f"found = extend(report, plan=plan.model_dump(), factors={EXTENDED_BY!r})\n"
         "for method, losses in found.loss.items():\n"
         "    print(method, dict(zip(found.factors, losses)))\n"
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 from posviz.catalog import link
 from posviz.encodings.base import Encoding
-from posviz.lab.training.plan import Plan
+from posviz.lab.training.plan import FOLLOW_TASK, Plan
 from posviz.lab.training.tasks import TASKS
 from posviz.lab.training.trainable import refusal
 from posviz.lab.training.trained import Extended, Trained
@@ -103,7 +103,7 @@ def changed(view: View, sent: Mapping[str, Any]) -> View:
         if name in sent:
             owner = Plan.title if name in PLANNED else Cursors.title
             values[name] = as_typed(declaration, owner, sent[name])
-    _take_steps(values, view.values)
+    _follow_task(values, view.values)
     new = replace(view, values=values)
     assert new.plan  # refuses, in words, what cannot be used
     assert new.cursors  # so does this
@@ -113,10 +113,12 @@ def changed(view: View, sent: Mapping[str, Any]) -> View:
     return new
 
 
-def _take_steps(values: dict[str, Any], before: Mapping[str, Any]) -> None:
-    """Another task brings the steps that it needs, where those of the task before stood."""
-    task, steps = before["task"], before["steps"]
-    if values["task"] == task or values["task"] not in TASKS or values["steps"] != steps:
+def _follow_task(values: dict[str, Any], before: Mapping[str, Any]) -> None:
+    """Another task brings what it needs, where that of the task before stood."""
+    task = before["task"]
+    if values["task"] == task or values["task"] not in TASKS:
         return
-    if steps == Plan.for_task(task).steps:
-        values["steps"] = Plan.for_task(values["task"]).steps
+    usual, new = Plan.for_task(task).model_dump(), Plan.for_task(values["task"]).model_dump()
+    for name in FOLLOW_TASK:
+        if values[name] == before[name] == usual[name]:
+            values[name] = new[name]

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+SEEDS = (0, 1, 2)
+"""Seeds of which stored trainings may be at hand."""
+
 SEE = """
 - **Order-2 source.** The floor is known: no model can fall below it, and one that fails far out
   fails because of its positions alone. Sinusoidal and learned positions break right after L: the
-  vectors that stand there never met training. RoPE holds to about 1.5 L. ALiBi, KERPLE and T5 stay
-  near the floor to 8 L, FIRE and xPos bend late. NoPE is poor everywhere: two layers hardly find
-  "two tokens back" without positions.
+  vectors that stand there never met training. RoPE holds to 1.5 L and is lost at 4 L. ALiBi, KERPLE
+  and T5 stay near the floor to 8 L; FIRE bends near 3 L. NoPE is poor already at L: two layers
+  hardly find "two tokens back" without positions.
 - **Where the break is.** The curve against length says that a model fails; the curve against
-  position in the longest test says where: early tokens are as in training.
+  position in the longest test says where.
 - **Extension without fine-tuning.** The trained RoPE model stays as it is, only its frequencies are
-  others. On the source YaRN and by parts lead and PI is worse than nothing; on retrieval YaRN
-  leads, and the temperature alone helps much.
-- **Flip-flop memory.** All but NoPE learn it as trained. At 4 L RoPE and sinusoids forget; ALiBi
-  does not, as long as writes come as often as in training. Where writes get rare ALiBi fails: its
-  bias has taught it to look near.
-- **Faint lines** are stored trainings beside yours. Another seed moves digits; the order should
-  stay. For the best-known encodings three seeds are stored: 0, 1 and 2.
+  others. On the source YaRN and by parts lead, whichever tokens are counted. PI is worse than
+  nothing over all tokens, since it blurs also the first L, where plain RoPE is as trained; over the
+  last L alone, where plain RoPE fails as well, it is better than nothing. On retrieval YaRN and
+  by parts lead at 8 L and PI is third; the first two have the same frequencies, so that what lies
+  between them is the temperature's doing.
+- **Flip-flop memory.** ALiBi, RoPE and sinusoids learn it as trained; NoPE does not. Sinusoids and
+  RoPE forget as the test gets longer, ALiBi does not, as long as writes come as often as in
+  training. Where writes get rare all fail beyond L: ALiBi's bias has taught it to look near.
+- **Faint lines** are stored trainings beside yours; where one was made with other settings its name
+  says so. Another seed moves the digits.
 """
 
 LIMITS = """
@@ -28,8 +34,14 @@ LIMITS = """
   flat curve says that distance does no harm, not that it helps.
 - One training per line: the spread between seeds is not drawn. Try two or three.
 - Encodings are fitted to the tiny model: windows, tables and distances in proportion to L, sizes
-  those of the model. The link of what was really trained stands in the results.
-- A training ends after 40 s. On a busy machine it may end early, and says so.
+  those of the model. The column "trained as" has the link of what was really trained, and a note
+  names each value that is not the one set.
+- PI, NTK-aware and YaRN among the encodings are trained with their scaled frequencies from the
+  first step; as extensions of a trained model they are tested in the last section.
+- Counting asks for what stands near even in a long test, since resets keep coming; "guessing" is
+  guessing with all answers alike, and always saying the most frequent one does a little better.
+- A training ends after 40 s of one core (that for the extension after 120 s) and then says that it
+  was cut: its line is named so, and a whole stored one stays beside it.
 """
 
 READ = """
