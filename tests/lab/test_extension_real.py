@@ -83,6 +83,6 @@ def test_the_pages_first_run_shows_a_break_that_yarn_mends(tmp_path: Path) -> No
     assert plain.within is not None
     assert plain.last is not None
     assert gap.last is not None
-    assert plain.last[0] > plain.within[0] + 0.3  # a break, in plain sight
+    assert plain.last[0] > plain.within[0] + 1  # a break, in plain sight
     assert gap.last[0] < -5 * gap.last[1]  # which the method mends
-    assert gap.last[0] < -0.3
+    assert gap.last[0] < -1

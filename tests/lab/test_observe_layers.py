@@ -132,7 +132,7 @@ def test_half_a_surrogate_pair_is_no_text(folder):
 
 def test_a_prediction_is_measured_beyond_the_fall_that_all_attention_has():
     flat = predicted.from_no_positions(64)
-    waves = np.exp(np.cos(np.arange(64) / 5)) * flat
+    waves = np.exp(0.2 * np.cos(np.arange(64) / 2)) * flat
     assert np.corrcoef(np.log(waves[:32]), np.log(flat[:32]))[0, 1] > 0.8
     assert predicted.correlation(waves, flat) == 0
     assert predicted.correlation(waves, waves**2 / flat) == pytest.approx(1)

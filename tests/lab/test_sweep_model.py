@@ -52,7 +52,7 @@ def test_losses_are_those_of_the_run_itself_also_when_its_process_is_killed(fold
         link="yarn?scaling_factor=3",
         length=160,
         text=TEXT,
-        window=80,
+        mean_window=80,
         cache_folder=str(folder / "elsewhere"),
     )
     assert direct.within is not None

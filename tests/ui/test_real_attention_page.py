@@ -498,7 +498,8 @@ def test_methods_that_cannot_be_exported_are_said_and_the_others_can_run(monkeyp
 
 def test_a_mean_longer_than_the_text_is_said():
     app = opened(section="extension", length="128", mean_window="256")
-    assert any("mean_window must be less than length" in one.value for one in app.error)
+    said = [one.value.replace("\\", "") for one in app.error]
+    assert any("mean_window must be less than length" in one for one in said)
 
 
 @pytest.mark.parametrize("what", ["loss", "passkey"])

@@ -236,7 +236,7 @@ def _around(squares: np.ndarray, values: np.ndarray, mixed: np.ndarray) -> np.nd
     """Σ_n s_n (v_n - o)² without making every difference: (heads, rows, head_dim)."""
     whole = squares.sum(-1, keepdims=True)
     found: np.ndarray = squares @ values**2 - 2 * mixed * (squares @ values) + whole * mixed**2
-    return np.maximum(found, 0.0)
+    return found.clip(min=0.0)
 
 
 def _products(

@@ -14,7 +14,7 @@ from posviz.configs import ConfigError
 from posviz.encodings.base import Encoding
 from posviz.lab.errors import LabError
 from posviz.lab.language_model.load import Loaded
-from posviz.results import Result
+from posviz.results import Result, Rotation
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,12 @@ def spec_of(loaded: Loaded, layer: int) -> Encoding:
         raise LabError(f"{title}: {error}") from None
 
 
-def encoded(spec: Encoding, count: int) -> Result:
-    """The encoding at positions 0 … count-1 in torch, float64."""
-    return spec.encode(torch.arange(count, dtype=torch.float64), length=count)
+def encoded(spec: Encoding, count: int) -> Rotation:
+    """The encoding at positions 0 … count-1 in torch, float64; configurations give rotations."""
+    found = spec.encode(torch.arange(count, dtype=torch.float64), length=count)
+    if not isinstance(found, Rotation):
+        raise LabError(f"{spec.title} does not rotate queries and keys by their positions.")
+    return found
 
 
 def core_weights(result: Result, seen: Seen) -> torch.Tensor:
@@ -140,7 +143,8 @@ def _hooked(
 
 def _keep(store: dict[str, torch.Tensor], side: str, head_dim: int) -> Callable[..., None]:
     def hook(module: Any, inputs: Any, output: torch.Tensor) -> None:
-        store[side] = output[0].unflatten(-1, (-1, head_dim)).transpose(0, 1)
+        parted = output[0].reshape(output.shape[1], -1, head_dim)
+        store[side] = parted.transpose(0, 1)
 
     return hook
 
@@ -164,7 +168,7 @@ def _like(
     heads, n, head_dim = projected.shape
     by_token = projected.transpose(0, 1)
     if given.shape == (n, heads * head_dim) and torch.equal(given, by_token.flatten(1)):
-        return made.unflatten(-1, (heads, head_dim)).transpose(0, 1)
+        return made.reshape(n, heads, head_dim).transpose(0, 1)
     if given.shape == by_token.shape and torch.equal(given, by_token):
         return made.transpose(0, 1)
     if given.shape == projected.shape and torch.equal(given, projected):

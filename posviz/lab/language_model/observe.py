@@ -32,7 +32,7 @@ from posviz.lab.language_model.records import (
 )
 from posviz.lab.workers import Progress, Report
 from posviz.measures import observed
-from posviz.results import Result
+from posviz.results import Result, Rotation
 
 MATCH = 10.5
 """Logit of a key that equals its query, as on the attention page: an illustration, no head's."""
@@ -60,6 +60,7 @@ class _Gathered:
         self._measure(seen.weights)
         queries, keys = seen.queries[:, 1:], seen.keys_by_head[:, 1:]
         self._keep(mean_query=queries.mean(dim=1), mean_key=keys.mean(dim=1))
+        assert isinstance(result, Rotation)  # what a decoder of transformers can be configured to
         turned = [result.rotate(one.double()) for one in (seen.queries, seen.keys_by_head)]
         q, k = (one[:, 1:].norm(dim=-1).mean(dim=-1) for one in turned)
         self._keep(sizes=q * k * seen.scale)

@@ -25,7 +25,7 @@ STATISTICS: Mapping[str, str] = {
     "diagonal": "share on the token itself",
     "previous": "share on the token before",
     "distance": "mean distance after the first token (tokens)",
-    "prediction": "correlation with the prediction, the fall without positions taken out",
+    "prediction": "correlation with the prediction, beyond no positions",
 }
 """What heads can be sorted by: name, and words for it."""
 MOST_GAP = 1e-3

@@ -71,9 +71,10 @@ def _facts(seen: Observation, wish: Wish, *, is_stored: bool) -> None:
     if is_stored:
         model_choice.label_stored()
     cut = "" if seen.cut_from <= count else f", cut from {seen.cut_from:,}"
+    took = "" if is_stored else f" in {seen.seconds:.1f} s"
     links = ", ".join(f"`{link}`" for link in seen.links)
     st.markdown(
-        f"**{literal(seen.title)}** read **{count:,} tokens**{cut} in {seen.seconds:.1f} s: "
+        f"**{literal(seen.title)}** read **{count:,} tokens**{cut}{took}: "
         f"{seen.layers} layers × {seen.heads} heads = {seen.layers * seen.heads} heads over "
         f"{seen.key_heads} key heads a layer, with the encoding {links}. "
         + (

@@ -84,9 +84,9 @@ class Wish(BaseModel):
         MaxLen(1000),
         Parameter(help="Links of the methods that are measured, with spaces between them."),
     ] = DEFAULT_METHODS
-    length: Length = 4096
-    artificial_window: ArtificialWindow = 1024
-    mean_window: MeanWindow = 256
+    length: Length = 2048
+    artificial_window: ArtificialWindow = 512
+    mean_window: MeanWindow = 128
     key_seed: KeySeed = 0
     bert_text: Annotated[
         str,
