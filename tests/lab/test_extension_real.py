@@ -44,7 +44,7 @@ def test_the_plain_model_reads_english(tmp_path: Path) -> None:
         text=ALICE,
         length=256,
         chunk=128,
-        window=64,
+        mean_window=64,
         cache_folder=str(tmp_path),
     )
     assert curve.within is not None

@@ -62,7 +62,7 @@ def head_grid(
         "colorbar": {
             "thickness": 8,
             "orientation": "h",
-            "y": -0.09 if tiles.is_in_model_order else 0,
+            "y": -0.2 if tiles.is_in_model_order else 0,
             "yanchor": "top",
             "title": {"text": "log₁₀ weight", "side": "bottom"},
         },
@@ -76,7 +76,7 @@ def head_grid(
             y,
             shapes=tiles.frame(chosen),
             height=64 + _TILE * max(tiles.rows, 9),
-            margin=tiles.margin(bottom=52),
+            margin=tiles.margin(bottom=60),
         ),
     )
 

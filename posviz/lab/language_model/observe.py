@@ -32,7 +32,7 @@ from posviz.lab.language_model.records import (
 )
 from posviz.lab.workers import Progress, Report
 from posviz.measures import observed
-from posviz.results import Result, Rotation
+from posviz.results import Rotation
 
 MATCH = 10.5
 """Logit of a key that equals its query, as on the attention page: an illustration, no head's."""
@@ -47,7 +47,7 @@ class _Gathered:
     report: Report
     layers: int
     specs: list[Encoding]
-    encodings: dict[Encoding, Result] = field(default_factory=dict)
+    encodings: dict[Encoding, Rotation] = field(default_factory=dict)
     arrays: dict[str, list[np.ndarray]] = field(default_factory=dict)
     places: np.ndarray = field(default_factory=lambda: np.zeros(0))
     gaps: list[float] = field(default_factory=list)
@@ -60,14 +60,16 @@ class _Gathered:
         self._measure(seen.weights)
         queries, keys = seen.queries[:, 1:], seen.keys_by_head[:, 1:]
         self._keep(mean_query=queries.mean(dim=1), mean_key=keys.mean(dim=1))
-        assert isinstance(result, Rotation)  # what a decoder of transformers can be configured to
-        turned = [result.rotate(one.double()) for one in (seen.queries, seen.keys_by_head)]
+        turned = (
+            result.rotate_queries(seen.queries.double()),
+            result.rotate_keys(seen.keys_by_head.double()),
+        )
         q, k = (one[:, 1:].norm(dim=-1).mean(dim=-1) for one in turned)
         self._keep(sizes=q * k * seen.scale)
         maps, self.places = observed.block_map(seen.weights.numpy(), MAP_CELLS)
         self._keep(maps=maps)
 
-    def _encoding(self, seen: Seen) -> Result:
+    def _encoding(self, seen: Seen) -> Rotation:
         spec = self.specs[seen.layer]
         if spec not in self.encodings:
             self.encodings[spec] = encoded(spec, seen.weights.shape[-1])
