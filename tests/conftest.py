@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -22,3 +23,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 # ---- End of the reference exceptions. ----
+
+_MAIN = sys.modules["__main__"]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    # Streamlit's AppTest leaves its script as __main__; processes that a later test spawns would
+    # import it first, and fail.
+    sys.modules["__main__"] = _MAIN

@@ -96,7 +96,9 @@ def passkey_grid(series: Sequence[Series[Grid]]) -> FigureSpec:
         shapes += _window(grid, number)
     whole = layout(axes.pop("xaxis", axis("")), axes.pop("yaxis", axis("")))
     more = {"annotations": notes, "shapes": shapes, "height": 70 + 240 * rows}
-    return FigureSpec(traces, {**whole, **axes, **more, "margin": {**whole["margin"], "t": 30}})
+    return FigureSpec(
+        traces, {**whole, **axes, **more, "margin": {**whole["margin"], "t": 30, "l": 92}}
+    )
 
 
 def _cells(item: Series[Grid], number: str) -> dict[str, Any]:
