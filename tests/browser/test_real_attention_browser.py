@@ -37,7 +37,7 @@ def test_a_run_shows_every_head_and_a_click_on_a_tile_chooses_one(page: Page, se
     )
     expect(page.get_by_role("heading", name="Layer 5, head 3", exact=True)).to_be_visible()
     expect(page).to_have_url(re.compile("layer=5&head=3"))
-    page.get_by_role("button", name="Queries and keys of layer 5, head 3").click()
+    page.get_by_role("button", name="Look closely at layer 5, head 3").click()
     link = page.get_by_role("link", name=re.compile("Take q and k to the attention page"))
     expect(link).to_be_visible(timeout=30_000)
     assert "question=given" in (link.get_attribute("href") or "")
