@@ -23,9 +23,9 @@ def test_a_run_shows_every_head_and_a_click_on_a_tile_chooses_one(page: Page, se
         pytest.skip(reason)
     page.goto(f"{serve(APP)}/real_attention?section=model&text=The+ship+came+back+at+night+again.")
     page.get_by_role("button", name="Run", exact=True).click(timeout=30_000)
-    expect(page.get_by_role("heading", name="Attention map of all 270 heads")).to_be_visible(
-        timeout=LOADING
-    )
+    # Before the run the stored heads stand there, under the same titles.
+    expect(page.get_by_text("Stored results")).to_be_hidden(timeout=LOADING)
+    expect(page.get_by_role("heading", name="Attention map of all 270 heads")).to_be_visible()
     expect(page.get_by_role("heading", name="Layer 16, head 0", exact=True)).to_be_visible()
     plot = page.locator(".st-key-plot-heads .nsewdrag").first
     plot.scroll_into_view_if_needed()
