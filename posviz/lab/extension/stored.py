@@ -9,13 +9,13 @@ from __future__ import annotations
 import functools
 import json
 import math
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from posviz.lab.extension.records import MEASURED, Gap, LossCurve, Numbers, PasskeyGrid
+from posviz.lab.json_files import plain, write_whole
 
 FOLDER = Path(__file__).parent / "stored"
 COMMAND = "python -m posviz.lab.extension"
@@ -69,33 +69,10 @@ def read(path: Path) -> Stored:
 
 def write(path: Path, found: Stored) -> None:
     """Write a set at once or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    content = {
-        "about": plain(dict(found.about)),
-        **{
-            kind: [plain(asdict(one)) for one in getattr(found, kind)]
-            for kind in ("curves", "gaps", "grids")
-        },
+    content = {"about": dict(found.about)} | {
+        kind: [asdict(one) for one in getattr(found, kind)] for kind in ("curves", "gaps", "grids")
     }
-    beside = path.with_suffix(".new")
-    beside.write_text(json.dumps(content, ensure_ascii=False, indent=0) + "\n", encoding="utf-8")
-    os.replace(beside, path)
-
-
-_EXACT = ("rope_parameters", "facts")
-
-
-def plain(value: Any, is_exact: bool = False) -> Any:
-    """What JSON can hold: rows as lists, numbers rounded, NaN as null; settings as they are."""
-    if isinstance(value, Mapping):
-        return {name: plain(one, is_exact or name in _EXACT) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(one, is_exact) for one in value]
-    if not isinstance(value, float):
-        return value
-    if not math.isfinite(value):
-        return None
-    return value if is_exact else float(f"{value:.{_DIGITS}g}")
+    write_whole(path, plain(content, digits=_DIGITS, exact=("rope_parameters", "facts")))
 
 
 def _row(values: Sequence[Any] | None) -> Numbers:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import functools
 import json
-import os
 import zlib
 from collections.abc import Mapping
 from dataclasses import fields
@@ -19,6 +18,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from posviz.lab.json_files import write_whole
 from posviz.lab.language_model.records import HeadMap, Observation, Permuted, QueriesKeys
 
 FOLDER = Path(__file__).parent / "stored"
@@ -64,11 +64,7 @@ def read(path: Path, record: type[R]) -> R:
 
 def write(path: Path, record: Any) -> None:
     """Write a record at once or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    plain = {field.name: _plain(getattr(record, field.name)) for field in fields(record)}
-    beside = path.with_suffix(".new")
-    beside.write_text(json.dumps(plain, ensure_ascii=False, indent=0) + "\n", encoding="utf-8")
-    os.replace(beside, path)
+    write_whole(path, {one.name: _plain(getattr(record, one.name)) for one in fields(record)})
 
 
 def _plain(value: Any) -> Any:

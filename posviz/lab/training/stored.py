@@ -9,12 +9,12 @@ from __future__ import annotations
 import functools
 import json
 import math
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from posviz.lab.json_files import plain, write_whole
 from posviz.lab.training.trained import Extended, Trained
 
 FOLDER = Path(__file__).parent / "stored"
@@ -75,24 +75,9 @@ def read(path: Path) -> dict[str, Any]:
 
 def write(path: Path, result: Trained | Extended) -> None:
     """Write a result at once or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps({"recipe": RECIPE, **_plain(asdict(result))}, ensure_ascii=False, indent=0)
-    beside = path.with_suffix(".part")
-    beside.write_text(text + "\n", encoding="utf-8")
-    os.replace(beside, path)
-
-
-def _plain(value: Any, is_exact: bool = False) -> Any:
-    """What JSON can hold: rows as lists, numbers rounded, NaN as null; plans as they are."""
-    if isinstance(value, Mapping):
-        return {name: _plain(one, is_exact or name == "plan") for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one, is_exact) for one in value]
-    if not isinstance(value, float):
-        return value
-    if not math.isfinite(value):
-        return None
-    return value if is_exact else float(f"{value:.{_DIGITS}g}")
+    # NaN is null; a plan is kept as it is.
+    numbers = plain(asdict(result), digits=_DIGITS, exact=("plan",))
+    write_whole(path, {"recipe": RECIPE, **numbers})
 
 
 def _row(values: Iterable[Any]) -> tuple[float, ...]:
