@@ -111,16 +111,17 @@ class Failing(Mapping[str, Any]):
 
 
 class Endless(Mapping[str, Any]):
-    """A mapping without an end."""
+    """A mapping without an end, which counts how far it was read."""
+
+    read = 0
 
     def __getitem__(self, key: str) -> Any:
         return {}
 
     def __iter__(self) -> Iterator[str]:
-        number = 0
         while True:
-            number += 1
-            yield f"key {number}"
+            self.read += 1
+            yield f"key {self.read}"
 
     def __len__(self) -> int:
         return 1
@@ -152,10 +153,10 @@ def test_a_list_whose_own_code_fails_is_named() -> None:
 
 
 def test_a_mapping_without_an_end_is_refused_soon() -> None:
-    started = time.process_time()
+    endless = Endless()
     with pytest.raises(ConfigError, match="more than 300,000 values"):
-        configs.read(Endless())
-    assert time.process_time() - started < 2
+        configs.read(endless)
+    assert endless.read <= 300_001
 
 
 @pytest.mark.parametrize("name", ["a\0b", "a\ud800b", "x" * 5000, "no such file"])
