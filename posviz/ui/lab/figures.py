@@ -16,6 +16,9 @@ from posviz.ui.live import board, last_request, pack
 from posviz.ui.panel import Panel, as_csv
 
 STATE = "posviz-figures"
+TIMES = 5
+"""How often the numbers that a request wants are sent. While a job runs a reply comes every second,
+and a newer one may take the place of one that the browser has not seen; it saves the first."""
 
 
 def figures_in_place(key: str, panels: Sequence[Panel]) -> None:
@@ -51,12 +54,13 @@ def _packed(panel: Panel) -> dict[str, Any]:
 
 
 def _asked(key: str, request: dict[str, Any], panels: dict[str, Panel]) -> dict[str, str] | None:
-    """The numbers of a panel, where the newest request wants them and has not been answered."""
-    answered: dict[str, int] = st.session_state.setdefault(STATE, {})
+    """The numbers of a panel, in the first few replies to a request that wants them."""
+    sent: dict[str, tuple[int, int]] = st.session_state.setdefault(STATE, {})
     number, action = request.get("seq", 0), request.get("action")
-    is_new = answered.get(key, 0) != number
-    answered[key] = number
-    if not is_new or not isinstance(action, dict) or action.get("csv") not in panels:
+    before, times = sent.get(key, (0, 0))
+    times = times + 1 if number == before else 1
+    sent[key] = (number, times)
+    if times > TIMES or not isinstance(action, dict) or action.get("csv") not in panels:
         return None
     panel = panels[action["csv"]]
     return {"name": f"posviz-{panel.id}.csv", "mime": "text/csv", "text": as_csv(panel)}

@@ -88,6 +88,7 @@ class Board {
     if (!this.requests) {
       this.requests = new Requests(header.stamp, () => this.request(), (r) => this.ask(r), (s) => this.state(s));
       this.state('idle');
+      this.downloaded = header.stamp; // this board has asked for nothing yet
     } else if (!this.requests.answered(header.stamp, header.epoch !== this.epoch)) return;
     this.display = Boolean(header.display);
     this.root.classList.toggle('pv-display', this.display);
