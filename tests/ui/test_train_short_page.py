@@ -49,8 +49,8 @@ def made(view):
 
 def cut(view, slot, **more):
     """The same of a training that ran out of time."""
-    note = "The training was cut after 40 s of one core, at step 21 of 400."
-    return training(view, slot, notes=(note,), seconds=40.0, **more)
+    note = "The training was cut after 30 s of one core, at step 21 of 400."
+    return training(view, slot, notes=(note,), seconds=30.0, **more)
 
 
 def kept(task, link, seed=0):
@@ -262,7 +262,7 @@ def test_a_training_that_was_cut_is_named_so_and_leaves_the_whole_stored_one_bes
     assert any("cut near step 20 of 400; faint: stored" in x for x in made(view)["length"].notes)
     first, second = results.rows(curve, view.plan)
     assert (first[1], second[1]) == (curve.origin, "stored, seed 0")
-    assert "was cut after 40 s" in " ".join(results.notes(curve))
+    assert "was cut after 30 s" in " ".join(results.notes(curve))
 
 
 def test_a_training_that_was_cut_takes_no_place_of_one_that_came_to_its_end():

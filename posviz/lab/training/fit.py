@@ -48,14 +48,14 @@ def fit(model: Model, plan: Plan, told: Told) -> tuple[list[int], list[float], s
         if now - last > _REPORT_EACH:
             told(steps, curve)
             last = now
-        if time.process_time() - began > plan.most_seconds and step < plan.steps:
+        if time.process_time() - began > plan.training_seconds and step < plan.steps:
             return steps, curve, _cut(plan, step)
     return steps, curve, ""
 
 
 def _cut(plan: Plan, step: int) -> str:
     return (
-        f"The training was cut after {plan.most_seconds:g} s of one core, at step {step} of "
+        f"The training was cut after {plan.training_seconds:g} s of one core, at step {step} of "
         f"{plan.steps}: its curves are those of a model that is not done."
     )
 

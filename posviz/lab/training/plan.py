@@ -11,9 +11,9 @@ from posviz.lab.training.tasks import TASKS, Task, TaskId
 from posviz.parameters import Declaration, Parameter, ParameterError, declarations, parameter_error
 
 MOST_SECONDS = 40.0
-"""Longest training of one encoding that a page starts."""
-TEST_SECONDS = 0.5
-"""Longest test of one encoding, as a share of the longest training."""
+"""Longest that a page lets one encoding take: training and test together."""
+TRAINING_TIME = 0.75
+"""Share of that time that the training may take; the test has what is left."""
 LONGEST_TEST = 1024
 """Longest sequences of a test: tokens."""
 MOST_TEST_PAIRS = 1 << 25
@@ -26,7 +26,7 @@ EXTENSION_HEADS = 2
 """Two heads of the usual width have 16 pairs each: with fewer, hardly one lies between the ends of
 the ramp."""
 EXTENSION_SECONDS = 120.0
-"""Longest training for an extension that a page starts: one model serves all methods."""
+"""The same for an extension: one model serves all methods."""
 MOST_LINKS = 6
 """Encodings that one job trains."""
 LEARNED_WITHIN = 0.1
@@ -160,7 +160,8 @@ class Plan(BaseModel):
         Gt(0),
         Le(36000),
         Parameter(
-            help="A training that takes longer ends here, and says so; a page allows 40.",
+            help="Time of one core for training and test together, after which they are cut and "
+            "say so: the training after three quarters of it. A page allows 40.",
             unit="s",
             slider=(5, MOST_SECONDS),
             step=5,
@@ -172,6 +173,11 @@ class Plan(BaseModel):
             super().__init__(**values)
         except ValidationError as error:
             raise parameter_error(type(self), self.title, error) from None
+
+    @property
+    def training_seconds(self) -> float:
+        """The longest that the training may take."""
+        return TRAINING_TIME * self.most_seconds
 
     @model_validator(mode="after")
     def _check_heads(self) -> Plan:

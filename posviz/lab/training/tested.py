@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from posviz.lab.training.measured import WINDOWS, OutOfTime, Places, places
 from posviz.lab.training.model import Model
-from posviz.lab.training.plan import TEST_SECONDS, Plan
+from posviz.lab.training.plan import Plan
 from posviz.lab.training.trained import Trained
 from posviz.parameters import ParameterError
 
@@ -22,12 +22,12 @@ def tested(model: Model, plan: Plan, so_far: Trained, told: Told) -> Trained:
     """The result with its test at all lengths and against position.
 
     A length that the encoding refuses is left out with its sentence as a note; so is all that comes
-    after the time for the test ran out.
+    after the time that the training left ran out.
     """
     first, *_ = plan.about.variants
     work = [(variant, n) for variant in plan.about.variants for n in plan.lengths_of(variant)]
     rows = {variant: _Row(plan.lengths) for variant in plan.about.variants}
-    limit = TEST_SECONDS * plan.most_seconds
+    limit = max(0.0, plan.most_seconds - so_far.seconds)
     until = time.process_time() + limit
     told(1 - TEST_SHARE, so_far)
     for place, (variant, length) in enumerate(work):
@@ -57,7 +57,7 @@ def tested(model: Model, plan: Plan, so_far: Trained, told: Told) -> Trained:
 
 def _ended(limit: float, variant: str, length: int) -> str:
     return (
-        f"The test was ended after {limit:g} s of one core, at {length} tokens ({variant}): what "
+        f"The test was ended after {limit:.3g} s of one core, at {length} tokens ({variant}): what "
         "would have come after is missing."
     )
 

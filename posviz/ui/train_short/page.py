@@ -113,7 +113,7 @@ def _expected(view: View) -> str:
     seconds = expected_seconds(plan, curves_of(view))
     if not seconds:
         return ""
-    if seconds > plan.most_seconds:
+    if seconds > plan.training_seconds:
         return f", where the slowest needs about {seconds:.0f} s and so will be cut"
     return f"; the slowest needs about {seconds:.0f} s"
 

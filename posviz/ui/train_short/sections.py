@@ -113,7 +113,7 @@ def _extension_in_words(view: View) -> str:
     return literal(
         f"{plan.about.title}: one RoPE model with {plan.heads} heads of {plan.head_dim} "
         f"dimensions, {plan.steps:,} steps at L = {plan.length}, at most "
-        f"{plan.most_seconds:.0f} s of one core, since one model serves all methods; then PI, "
+        f"{plan.training_seconds:.0f} s of one core, since one model serves all methods; then PI, "
         "NTK-aware, by parts, YaRN and the temperature alone "
         f"at {lengths} L. The ramp keeps pairs of more than {plan.beta_fast:g} turns."
     )

@@ -40,8 +40,9 @@ LIMITS = """
   first step; as extensions of a trained model they are tested in the last section.
 - Counting asks for what stands near even in a long test, since resets keep coming; "guessing" is
   guessing with all answers alike, and always saying the most frequent one does a little better.
-- A training ends after 40 s of one core (that for the extension after 120 s) and then says that it
-  was cut: its line is named so, and a whole stored one stays beside it.
+- Training and test of one encoding have 40 s of one core. A training that is not done after 30 s
+  (that for the extension: 90 s) is cut and says so: its line is named so, and a whole stored one
+  stays beside it. A test that is not done at the end of the time says what is missing.
 """
 
 READ = """
