@@ -1,4 +1,4 @@
-"""Every check, then every test; browser tests alone at the end: `make test`."""
+"""Every check, then every test, browser tests at the end: `make test`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -21,12 +22,21 @@ NO_BROWSER = (
 )
 
 
-def pytest(name: str, counts: Counter[str], *arguments: str) -> stages.Stage:
+BROWSER = ("tests/browser", "tests/cli")
+"""Folders with tests that need a browser: to collect all others takes half a minute."""
+TWO = ("-n", "2")
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+"""Two processes that each calculate on both cores wait for one another a quarter of their time."""
+
+
+def pytest(
+    name: str, counts: Counter[str], *arguments: str, env: Mapping[str, str] = {}
+) -> stages.Stage:
     """Run pytest and add what it counted; its output is shown as it comes."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *arguments]
-        stage = stages.run(name, command, quiet=False)
+        stage = stages.run(name, command, quiet=False, env=env)
         found = read_counts(report)
     counts.update(found)
     # A collection error counts nothing, and an empty run proves nothing.
@@ -60,16 +70,17 @@ def in_words(counts: Counter[str]) -> str:
 
 def main() -> int:
     counts: Counter[str] = Counter()
-    # Both take one core for a minute or two, so the second core is not left idle.
+    # The checks take one core for half a minute, so the second core is not left idle.
     with ThreadPoolExecutor(max_workers=1) as beside:
         broken_inputs = beside.submit(fuzz)
         done = check.check()
-    done.append(broken_inputs.result())
-    done.append(pytest("tests", counts, "-m", "not browser", "-n", "2"))
+        done.append(pytest("tests", counts, "-m", "not browser", *TWO, env=ONE_THREAD))
+        done.append(broken_inputs.result())
     browser = chromium.find()
     if browser:
-        # Serially: they look at counts of frames, which a busy machine would spoil.
-        done.append(pytest("browser", counts, "-m", "browser"))
+        shared = ("-m", "browser and not alone", *TWO, "--dist", "loadfile")
+        done.append(pytest("browser", counts, *BROWSER, *shared))
+        done.append(pytest("alone", counts, *BROWSER, "-m", "browser and alone"))
     print("\n" + stages.summary(done))
     print(f"browser tests ran in {browser}" if browser else NO_BROWSER)
     print(in_words(counts))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,14 +27,20 @@ class Stage:
         return f"{self.name:<12}{outcome}{self.seconds:>8.1f} s  {self.note}".rstrip()
 
 
-def run(name: str, command: Sequence[str], *, quiet: bool = True) -> Stage:
-    """Run one command from the repository's root; a quiet one shows its output when it fails."""
+def run(
+    name: str, command: Sequence[str], *, quiet: bool = True, env: Mapping[str, str] = {}
+) -> Stage:
+    """Run one command from the repository's root; a quiet one shows its output when it fails.
+
+    ``env`` is what its environment has beside that of this process.
+    """
     print(f"{name} ...", flush=True)
     started = time.monotonic()
     result = subprocess.run(
         command,
         cwd=ROOT,
         check=False,
+        env={**os.environ, **env},
         text=True,
         stdout=subprocess.PIPE if quiet else None,
         stderr=subprocess.STDOUT if quiet else None,

@@ -227,7 +227,7 @@ def test_counts_of_two_reports_add_up(tmp_path: Path) -> None:
 def test_without_a_chromium_the_last_lines_say_so_and_ci_fails(
     ci: str, status: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def one_test(name: str, counts: Counter[str], *arguments: str) -> stages.Stage:
+    def one_test(name: str, counts: Counter[str], *arguments: str, **more: object) -> stages.Stage:
         counts["passed"] += 1
         return stages.Stage(name, passed=True, seconds=0)
 
@@ -326,3 +326,15 @@ def test_ci_runs_what_a_newcomer_would() -> None:
     assert script.rstrip().splitlines()[-1] == "make test"
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
     assert "pip install" not in script
+
+
+def test_every_test_that_needs_a_browser_stands_where_they_are_looked_for() -> None:
+    marked = {
+        path.relative_to(ROOT)
+        for path in (ROOT / "tests").rglob("test_*.py")
+        if re.search(r"^(?!\s*#).*pytest\.mark\.browser", path.read_text("utf-8"), re.MULTILINE)
+        and path != Path(__file__)
+    }
+    assert len(marked) > 5
+    outside = [path for path in marked if not str(path).startswith(run_tests.BROWSER)]
+    assert outside == []

@@ -116,6 +116,7 @@ def test_the_first_view_fills_every_panel_without_a_click_and_axe_finds_nothing(
     assert [(one["id"], [node["html"][:200] for node in one["nodes"][:3]]) for one in found] == []
 
 
+@pytest.mark.alone
 def test_dragging_the_match_draws_live_and_slow_panels_follow_at_rest(
     open_page: Callable[..., Page],
 ) -> None:
@@ -197,6 +198,7 @@ def test_a_zoom_into_the_decay_is_answered_with_finer_points(
     )
 
 
+@pytest.mark.alone
 def test_play_moves_the_length_in_the_entropy_panel_and_a_click_there_sets_it(
     open_page: Callable[..., Page],
 ) -> None:

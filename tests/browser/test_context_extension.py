@@ -218,6 +218,7 @@ WATCH = """() => {
 }"""
 
 
+@pytest.mark.alone
 def test_drag_moves_the_plots_and_remounts_blanks_or_dims_nothing(
     open_page: Callable[..., Page],
 ) -> None:
@@ -255,6 +256,7 @@ def test_drag_moves_the_plots_and_remounts_blanks_or_dims_nothing(
     np.testing.assert_allclose(shown, spec.encode([0.0]).wavelengths, rtol=1e-6)
 
 
+@pytest.mark.alone
 def test_one_key_press_costs_one_answer_and_at_most_twelve_messages(
     open_page: Callable[..., Page],
 ) -> None:

@@ -71,6 +71,7 @@ def dragged(page: Page, across: float, up: float, steps: int = 12, *, release: b
         page.mouse.up()
 
 
+@pytest.mark.alone
 def test_drag_of_the_point_moves_both_numbers_the_address_and_the_other_panels(
     open_page: Callable[..., Page],
 ) -> None:

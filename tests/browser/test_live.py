@@ -248,6 +248,7 @@ def test_all_controls_and_panels_are_there_on_the_first_view(page):
     ]
 
 
+@pytest.mark.alone
 def test_a_key_press_moves_the_lines_to_the_new_numbers_before_plotly_draws(page):
     seen = page.evaluate(STEP_AND_READ, ["factor", 100])
     np.testing.assert_allclose(seen["drawnByPlotly"], wavelength(4), rtol=1e-6)
@@ -280,6 +281,7 @@ def test_a_gap_in_a_curve_stays_a_gap_in_the_draft_and_after_it(page):
     assert after[2] != before[2]
 
 
+@pytest.mark.alone
 def test_one_update_costs_few_messages_and_few_bytes(page, traffic):
     for key in ("ArrowRight", "ArrowRight", "ArrowLeft"):
         traffic.reset()
@@ -291,6 +293,7 @@ def test_one_update_costs_few_messages_and_few_bytes(page, traffic):
         assert sum(traffic.received) <= 60_000
 
 
+@pytest.mark.alone
 def test_a_drag_draws_live_with_one_request_in_flight_and_the_newest_value_stays(page, traffic):
     page.evaluate(WATCH)
     traffic.reset()
@@ -451,6 +454,7 @@ def test_hovering_moves_the_cursor_without_asking_python(page, traffic):
     assert traffic.sent == []
 
 
+@pytest.mark.alone
 def test_play_steps_once_per_reply_and_goes_round(page, traffic):
     part(page, "pair", "box").fill("60")
     part(page, "pair", "box").press("Enter")
@@ -545,6 +549,7 @@ def test_a_map_shows_every_cell_in_its_colour_and_reads_the_one_under_the_pointe
     expect(page.locator(".pv-readout:visible")).to_have_text(re.compile(r"score –$"))
 
 
+@pytest.mark.alone
 def test_a_map_follows_the_values_without_a_blank_frame(map_page, traffic):
     page = map_page
     part(page, "shift", "auto").uncheck()

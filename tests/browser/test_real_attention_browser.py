@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from posviz.lab import installed
 from posviz.lab.language_model.sources import SMOLLM2
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.alone]
 APP = Path(__file__).parents[2] / "app.py"
 LOADING = 120_000
 """Milliseconds that a busy machine may take to load the model and run it."""

@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 pytestmark = [
     pytest.mark.browser,
+    pytest.mark.alone,
     pytest.mark.skipif(find_spec("torch") is None, reason="training needs torch"),
 ]
 
