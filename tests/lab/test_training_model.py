@@ -3,6 +3,7 @@
 import math
 import subprocess
 import sys
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,7 @@ import torch
 
 from posviz.catalog import parse
 from posviz.lab.errors import LabError
+from posviz.lab.training import fit as module_of_fit
 from posviz.lab.training.batches import source_chances
 from posviz.lab.training.extend import METHODS, swap
 from posviz.lab.training.fit import fit
@@ -100,6 +102,29 @@ def test_a_training_that_takes_too_long_is_cut_and_says_so():
     assert note.startswith("The training was cut after 0.3 s of one core, at step ")
     assert found.is_done
     assert len(found.score) == 9
+
+
+def test_training_and_test_keep_to_their_time_even_where_a_step_takes_longer():
+    # One step of this takes some ten seconds.
+    slow = {"length": 128, "sequences": 128, "layers": 3, "heads": 8, "steps": 2}
+    heard = []
+    started_at = time.process_time()
+    found = train(heard.append, link="cope", plan={**slow, "most_seconds": 2, "test_sequences": 4})
+    assert time.process_time() - started_at < 6
+    cut, *_ = found.notes
+    assert cut.startswith("The training was cut after 1.5 s of one core, at step 0 of 2")
+    assert len(heard) > 2
+
+
+def test_a_batch_in_parts_trains_as_the_whole_batch(monkeypatch):
+    def curve():
+        return train(ignore, link="rope", plan={**SMALL, "sequences": 5}).loss
+
+    whole = curve()
+    monkeypatch.setattr(module_of_fit, "_MOST_LOGITS", 2 * 2 * 16**2)  # 2, 2 and 1 sequences
+    assert curve()[1:] == pytest.approx(whole[1:], rel=1e-5)
+    monkeypatch.setattr(module_of_fit, "_MOST_LOGITS", 1)
+    assert curve()[1:] == pytest.approx(whole[1:], rel=1e-5)
 
 
 def test_a_test_that_takes_too_long_is_ended_and_says_what_is_missing():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import torch
@@ -18,8 +18,15 @@ POINTS = 50
 _WARM_UP = 0.05
 _LEAST_RATE = 0.1
 _REPORT_EACH = 0.5
+_MOST_LOGITS = 1 << 20
+"""Most logits of attention in one layer at once: a part of a batch that takes a second or so even
+where an encoding is slow, so that a training can be heard from and ended within a step."""
 
 Told = Callable[[list[int], list[float]], None]
+
+
+class _OutOfTime(Exception):  # noqa: N818 - nothing went wrong: the training ends here
+    """The time ran out within a step, which is not taken."""
 
 
 def fit(model: Model, plan: Plan, told: Told) -> tuple[list[int], list[float], str]:
@@ -34,23 +41,35 @@ def fit(model: Model, plan: Plan, told: Told) -> tuple[list[int], list[float], s
     """
     rng = np.random.default_rng([plan.seed, 1])
     adam = _adam(model, plan)
+    pause = _Pause(plan.training_seconds, lambda: told(steps, curve))
     steps, curve, since = [0], [_first_loss(model, plan)], _Mean()
-    last, began = time.monotonic(), time.process_time()
     stride = max(1, plan.steps // POINTS)
     model.train()
     for step in range(1, plan.steps + 1):
         _set_rate(adam, plan, step)
-        since.add(_step(model, adam, plan, rng, step))
+        try:
+            since.add(_step(model, adam, plan, rng, step, pause))
+        except _OutOfTime:
+            return steps, curve, _cut(plan, step - 1)
         if step % stride == 0 or step == plan.steps:
             steps.append(step)
             curve.append(since.taken())
-        now = time.monotonic()
-        if now - last > _REPORT_EACH:
-            told(steps, curve)
-            last = now
-        if time.process_time() - began > plan.training_seconds and step < plan.steps:
-            return steps, curve, _cut(plan, step)
     return steps, curve, ""
+
+
+class _Pause:
+    """Between two parts of the work: tells how far it is, and ends it when its time is over."""
+
+    def __init__(self, seconds: float, told: Callable[[], None]) -> None:
+        self._told, self._last = told, time.monotonic()
+        self._until = time.process_time() + seconds
+
+    def __call__(self) -> None:
+        if time.monotonic() - self._last > _REPORT_EACH:
+            self._told()
+            self._last = time.monotonic()
+        if time.process_time() > self._until:
+            raise _OutOfTime
 
 
 def _cut(plan: Plan, step: int) -> str:
@@ -76,27 +95,44 @@ class _Mean:
 
 
 def _step(
-    model: Model, adam: torch.optim.Adam, plan: Plan, rng: np.random.Generator, step: int
+    model: Model,
+    adam: torch.optim.Adam,
+    plan: Plan,
+    rng: np.random.Generator,
+    step: int,
+    pause: _Pause,
 ) -> float:
     model.encoded.renew(plan.seed * plan.steps + step)
     adam.zero_grad(set_to_none=True)
-    loss = _loss(model, plan, rng)
-    loss.backward()  # type: ignore[no-untyped-call]
+    whole = 0.0
+    for loss in _parts_of_loss(model, plan, rng):
+        loss.backward()  # type: ignore[no-untyped-call]
+        whole += float(loss.detach())
+        pause()
     torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     adam.step()
-    return float(loss.detach())
+    return whole
 
 
-def _loss(model: Model, plan: Plan, rng: np.random.Generator) -> torch.Tensor:
+def _parts_of_loss(model: Model, plan: Plan, rng: np.random.Generator) -> Iterator[torch.Tensor]:
+    """A batch's mean loss in parts that add up to it, each of as many sequences as are quick."""
     made = training_batch(plan.task, rng, plan.sequences, plan.length)
-    targets = torch.from_numpy(made.targets)
-    each = losses(model(torch.from_numpy(made.tokens)), targets, IGNORED)
-    return each.sum() / (targets != IGNORED).sum()
+    tokens, targets = torch.from_numpy(made.tokens), torch.from_numpy(made.targets)
+    counted = (targets != IGNORED).sum()
+    for first in range(0, plan.sequences, _at_once(plan)):
+        part = slice(first, first + _at_once(plan))
+        yield losses(model(tokens[part]), targets[part], IGNORED).sum() / counted
+
+
+def _at_once(plan: Plan) -> int:
+    return min(plan.sequences, max(1, _MOST_LOGITS // (plan.heads * plan.length**2)))
 
 
 def _first_loss(model: Model, plan: Plan) -> float:
+    few = plan.with_values(sequences=_at_once(plan))
     with torch.no_grad():
-        return float(_loss(model, plan, np.random.default_rng([plan.seed, 2])))
+        (loss,) = _parts_of_loss(model, few, np.random.default_rng([plan.seed, 2]))
+    return float(loss)
 
 
 def _adam(model: Model, plan: Plan) -> torch.optim.Adam:
