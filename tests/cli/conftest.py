@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from posviz.cli.main import app
+from posviz.cli.commands import app
 
 Run = Callable[..., Result]
 

@@ -13,7 +13,7 @@ from typing import Any
 import gguf
 
 from posviz import configs
-from posviz.cli.main import main
+from posviz.cli import main
 
 HEAD = {"hidden_size": 4096, "num_attention_heads": 32, "rope_theta": 1000000.0}
 FINE = {**HEAD, "max_position_embeddings": 32768}
@@ -125,7 +125,7 @@ def test_every_command_has_examples_in_its_help(run) -> None:
 
 def test_loading_the_command_loads_no_plotly_streamlit_or_torch() -> None:
     code = (
-        "import sys, posviz.cli.main; "
+        "import sys, posviz.cli.commands; "
         "print([n for n in ('plotly.graph_objects', 'streamlit', 'torch', 'gguf', 'kaleido') "
         "if n in sys.modules])"
     )
@@ -199,3 +199,18 @@ def test_a_gguf_file_is_told_about_with_its_own_keys(run, tmp_path: Path) -> Non
     assert "PV121: set qwen2.context_length to 131072." in fixed.stderr
     assert "This is a GGUF file, whose metadata this command does not write" in fixed.stderr
     assert fixed.stdout == ""
+
+
+def test_ctrl_c_while_the_command_loads_ends_it_without_a_traceback() -> None:
+    code = (
+        "import os, signal, sys\n"
+        "class Interrupting:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'posviz.cli.sweep': os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Interrupting())\n"
+        "from posviz.cli import main\n"
+        "main()\n"
+    )
+    command = [sys.executable, "-c", code, "sweep", "rope"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")

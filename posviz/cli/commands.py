@@ -92,7 +92,7 @@ app.add_typer(solve, name="solve")
 typer.BadParameter.__bases__[0].exit_code = USAGE  # type: ignore[attr-defined]
 
 
-def main() -> None:
+def run() -> None:
     """Run the command that the arguments name."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
