@@ -13,10 +13,10 @@ import math
 import types
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, ClassVar, Literal, Union, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le, Lt, MaxLen
-from pydantic import BaseModel, BeforeValidator, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
 
 AcceptsList = BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)
@@ -247,3 +247,20 @@ def is_finite_number(value: Any) -> bool:
         return math.isfinite(value)
     except OverflowError:
         return False
+
+
+class Declared(BaseModel):
+    """Declared parameters under one title; ParameterError names the one that is not allowed."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+    title: ClassVar[str]
+
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise parameter_error(type(self), self.title, error) from None
+
+    @classmethod
+    def declarations(cls) -> tuple[Declaration, ...]:
+        return declarations(cls)

@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from array_api_compat import array_namespace
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, model_validator
 
-from posviz.parameters import Declaration, ParameterError, declarations, parameter_error
+from posviz.parameters import Declared, ParameterError
 from posviz.results import Array, LogitRow, Result, as_positions
 
 LARGEST_POSITION = 1 << 53
@@ -46,7 +46,7 @@ class Source(BaseModel):
         return ". ".join(parts)
 
 
-class Encoding(BaseModel):
+class Encoding(Declared):
     """A positional encoding: its facts are class attributes, its parameters are fields.
 
     A subclass in ``posviz/encodings/<family>/<id>.py`` is found by the catalog without any other
@@ -54,9 +54,7 @@ class Encoding(BaseModel):
     """
 
     # Sixty classes build what they validate with when it is first needed, not when they load.
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, defer_build=True
-    )
+    model_config = ConfigDict(defer_build=True)
 
     id: ClassVar[str]
     family: ClassVar[str]
@@ -98,11 +96,9 @@ class Encoding(BaseModel):
         super().__init_subclass__(**kwargs)
         cls.id = cls.__module__.rpartition(".")[2]
 
+    # Type checkers would else refuse `get("yarn")(scaling_factor=8)`: this class has no fields.
     def __init__(self, **values: Any) -> None:
-        try:
-            super().__init__(**values)
-        except ValidationError as error:
-            raise parameter_error(type(self), self.title, error) from None
+        super().__init__(**values)
 
     @model_validator(mode="after")
     def _check_rules(self) -> Self:
@@ -191,7 +187,3 @@ class Encoding(BaseModel):
                 f"got {float(xp.max(xp.abs(at)))}."
             )
         return at
-
-    @classmethod
-    def declarations(cls) -> tuple[Declaration, ...]:
-        return declarations(cls)

@@ -14,11 +14,10 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from annotated_types import Ge, Le
 from array_api_compat import array_namespace
-from pydantic import BaseModel, ConfigDict, ValidationError
 
 from posviz.measures.rows import alike, alike_at, head_bias, like_of
 from posviz.measures.wave_sum import wave_sum, waves_at
-from posviz.parameters import Parameter, parameter_error
+from posviz.parameters import Declared, Parameter
 from posviz.results import Array, LogitRow
 
 _AHEAD = 1 << 17
@@ -27,10 +26,9 @@ _AHEAD = 1 << 17
 Kind = Literal["zero", "gaussian", "same", "needle"]
 
 
-class Content(BaseModel):
+class Content(Declared):
     """What the reader assumes of queries and keys; every number is a logit before any factor."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
     title: ClassVar[str] = "Content"
 
     content: Annotated[
@@ -88,12 +86,6 @@ class Content(BaseModel):
         Le((1 << 32) - 1),
         Parameter(help="Which draw of the logits is shown.", slider=(0, 20), step=1),
     ] = 0
-
-    def __init__(self, **values: object) -> None:
-        try:
-            super().__init__(**values)
-        except ValidationError as error:
-            raise parameter_error(type(self), self.title, error) from None
 
     @property
     def is_drawn(self) -> bool:

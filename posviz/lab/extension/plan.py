@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from annotated_types import Ge, Le, MaxLen
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import model_validator
 
 from posviz.parameters import (
     AcceptsList,
-    Declaration,
+    Declared,
     Parameter,
     ParameterError,
-    declarations,
-    parameter_error,
 )
 
 LONGEST = 131072
@@ -63,10 +61,9 @@ KeySeed = Annotated[
 ]
 
 
-class ExtendedRun(BaseModel):
+class ExtendedRun(Declared):
     """What the runs have in common: the method, and how a text is read."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
     title: ClassVar[str] = "Extension"
 
     link: Annotated[
@@ -95,19 +92,9 @@ class ExtendedRun(BaseModel):
         Parameter(help="Number format of weights, keys and values; losses are always float32."),
     ] = "float32"
 
-    def __init__(self, **values: Any) -> None:
-        try:
-            super().__init__(**values)
-        except ValidationError as error:
-            raise parameter_error(type(self), self.title, error) from None
-
     def with_values(self, **values: Any) -> Self:
         """The same plan with some values changed, checked like any other."""
         return type(self)(**{**self.model_dump(), **values})
-
-    @classmethod
-    def declarations(cls) -> tuple[Declaration, ...]:
-        return declarations(cls)
 
 
 class Plan(ExtendedRun):

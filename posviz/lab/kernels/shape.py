@@ -6,15 +6,14 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from annotated_types import Ge, Le, MaxLen
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import model_validator
 
 from posviz.parameters import (
     AcceptsList,
     Declaration,
+    Declared,
     Parameter,
     ParameterError,
-    declarations,
-    parameter_error,
     sentence,
 )
 
@@ -34,10 +33,9 @@ LONGEST = 1 << 20
 Lengths = tuple[Annotated[float, Ge(2), Le(LONGEST)], ...]
 
 
-class KernelPlan(BaseModel):
+class KernelPlan(Declared):
     """One comparison of kernels for one encoding."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
     title: ClassVar[str] = "Kernels"
 
     link: Annotated[
@@ -132,12 +130,6 @@ class KernelPlan(BaseModel):
         ),
     ] = 4.0
 
-    def __init__(self, **values: Any) -> None:
-        try:
-            super().__init__(**values)
-        except ValidationError as error:
-            raise parameter_error(type(self), self.title, error) from None
-
     @model_validator(mode="after")
     def _check_rules(self) -> Self:
         if not self.lengths and self.longest < self.shortest:
@@ -182,4 +174,4 @@ class KernelPlan(BaseModel):
         }
 
 
-PLAN: Mapping[str, Declaration] = {one.name: one for one in declarations(KernelPlan)}
+PLAN: Mapping[str, Declaration] = {one.name: one for one in KernelPlan.declarations()}

@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import Annotated, Any, ClassVar
 
 from annotated_types import Ge, Gt, Le
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import model_validator
 
 from posviz.lab.training.tasks import TASKS, Task, TaskId
-from posviz.parameters import Declaration, Parameter, ParameterError, declarations, parameter_error
+from posviz.parameters import (
+    Declared,
+    Parameter,
+    ParameterError,
+)
 
 MOST_SECONDS = 40.0
 """Longest that a page lets one encoding take: training and test together."""
@@ -40,10 +44,9 @@ OTHER_TESTS_AT = (1.0, 2.0, 4.0)
 anything, a thousand answers take hundreds of sequences."""
 
 
-class Plan(BaseModel):
+class Plan(Declared):
     """One training: the task, the model, the steps, and how far it is tested."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
     title: ClassVar[str] = "Training"
 
     task: Annotated[TaskId, Parameter(help="What the model is trained on.")] = "markov"
@@ -168,12 +171,6 @@ class Plan(BaseModel):
         ),
     ] = MOST_SECONDS
 
-    def __init__(self, **values: Any) -> None:
-        try:
-            super().__init__(**values)
-        except ValidationError as error:
-            raise parameter_error(type(self), self.title, error) from None
-
     @property
     def training_seconds(self) -> float:
         """The longest that the training may take."""
@@ -257,7 +254,3 @@ class Plan(BaseModel):
     def can_be_extended(self) -> bool:
         """Whether frequencies can be swapped in a model of this task: its test is a loss."""
         return self.about.metric == "loss"
-
-    @classmethod
-    def declarations(cls) -> tuple[Declaration, ...]:
-        return declarations(cls)

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from annotated_types import Ge, Le
 
 from posviz.measures import LONGEST_CONTEXT, Content
-from posviz.parameters import AcceptsList, Declaration, Parameter, declarations
+from posviz.parameters import AcceptsList, Declaration, Parameter
 
 Numbers = tuple[Annotated[float, Ge(-100), Le(100)], ...]
 Question = Literal["equal", "independent", "given"]
@@ -137,4 +137,4 @@ class Reading(Content):
     ] = "bfloat16"
 
 
-READING: Mapping[str, Declaration] = {one.name: one for one in declarations(Reading)}
+READING: Mapping[str, Declaration] = {one.name: one for one in Reading.declarations()}

@@ -9,7 +9,6 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt
-from pydantic import BaseModel, ConfigDict, ValidationError
 
 from posviz.catalog import catalog, get
 from posviz.configs import Model
@@ -18,11 +17,10 @@ from posviz.encodings.ramps import turns
 from posviz.encodings.rotary import RotaryEncoding
 from posviz.parameters import (
     Declaration,
+    Declared,
     Parameter,
     ParameterError,
     closest,
-    declarations,
-    parameter_error,
     shortened,
 )
 from posviz.ui.controls import PROFILE, as_typed
@@ -42,10 +40,9 @@ MOST_COSINES = 1 << 28
 """Work per curve that one person may ask of a server that a class shares."""
 
 
-class Reading(BaseModel):
+class Reading(Declared):
     """What the page adds to the methods: how far to look, and where the cursor stands."""
 
-    model_config = ConfigDict(frozen=True, strict=True, allow_inf_nan=False)
     title: ClassVar[str] = "Context extension"
 
     target: Annotated[
@@ -111,10 +108,10 @@ class Reading(BaseModel):
 
 SHARED_DECLARATIONS = {
     declaration.name: declaration
-    for declaration in declarations(FactorExtension)
+    for declaration in FactorExtension.declarations()
     if declaration.name in SHARED
 }
-READING = {declaration.name: declaration for declaration in declarations(Reading)}
+READING = {declaration.name: declaration for declaration in Reading.declarations()}
 
 
 @dataclass(frozen=True)
@@ -461,10 +458,7 @@ def checked(view: View) -> View:
 
     Raises ParameterError with the first sentence that says what is wrong.
     """
-    try:
-        Reading(**{name: view.values[name] for name in READING})
-    except ValidationError as error:
-        raise parameter_error(Reading, Reading.title, error) from None
+    Reading(**{name: view.values[name] for name in READING})
     specs = [view.unscaled, *view.specs().values()]
     pairs = min(spec.pairs for spec in specs)
     if view.values["pair"] >= pairs:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from annotated_types import Ge, Le, MaxLen
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ConfigDict
 
 from posviz.lab.extension.plan import ArtificialWindow, KeySeed, Length, MeanWindow
-from posviz.parameters import Declaration, Parameter, declarations, parameter_error
+from posviz.parameters import Declaration, Declared, Parameter
 
 Section = Literal["kernels", "model", "extension", "bert"]
 Order = Literal["layer", "entropy", "first", "diagonal", "previous", "distance", "prediction"]
@@ -30,10 +30,10 @@ DEFAULT_METHODS = "rope linear ntk_aware yarn"
 """Each but the first with the smallest factor that covers the length."""
 
 
-class Wish(BaseModel):
+class Wish(Declared):
     """Section, model, text, head, methods: all that a link to the page restores."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(strict=False)
 
     title: ClassVar[str] = "This page"
 
@@ -110,18 +110,12 @@ class Wish(BaseModel):
         int, Ge(0), Le(127), Parameter(help="The head of that layer, counted from 0.")
     ] = 2
 
-    def __init__(self, **values: Any) -> None:
-        try:
-            super().__init__(**values)
-        except ValidationError as error:
-            raise parameter_error(type(self), self.title, error) from None
-
     def with_values(self, **values: Any) -> Self:
         """The same wish with some values changed, checked like any other."""
         return type(self)(**{**self.model_dump(), **values})
 
 
-DECLARED: Mapping[str, Declaration] = {one.name: one for one in declarations(Wish)}
+DECLARED: Mapping[str, Declaration] = {one.name: one for one in Wish.declarations()}
 OF_SECTION: Mapping[str, tuple[str, ...]] = {
     "kernels": (),
     "model": ("model", "text", "layer", "head", "order", "tiles", "query", "key"),

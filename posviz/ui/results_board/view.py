@@ -8,16 +8,14 @@ from dataclasses import replace
 from typing import Annotated, Any, ClassVar
 
 from annotated_types import Ge, Le
-from pydantic import BaseModel, ConfigDict, ValidationError
 
 from posviz.catalog import get, link, parse
 from posviz.figures.results import At
 from posviz.parameters import (
     Declaration,
+    Declared,
     Parameter,
     ParameterError,
-    declarations,
-    parameter_error,
 )
 from posviz.results import AttentionBias, AttentionTerms, PositionTable, Result, RotaryResult
 from posviz.ui.controls import as_typed
@@ -32,10 +30,9 @@ MOST_NUMBERS = 1 << 24
 """Of a matrix that one person may ask of a server that a class shares: 128 MB."""
 
 
-class Reading(BaseModel):
+class Reading(Declared):
     """What a board adds to its encodings: how many positions, and where the cursor stands."""
 
-    model_config = ConfigDict(frozen=True, strict=True, allow_inf_nan=False)
     title: ClassVar[str] = "This page"
 
     length: Annotated[
@@ -77,7 +74,7 @@ class Reading(BaseModel):
     ] = 0
 
 
-READING: Mapping[str, Declaration] = {one.name: one for one in declarations(Reading)}
+READING: Mapping[str, Declaration] = {one.name: one for one in Reading.declarations()}
 CURSORS = ("position", "distance", "dimension", "head")
 
 
@@ -178,10 +175,7 @@ def changed(view: View, sent: Mapping[str, Any]) -> View:
 
 def _checked(before: View, view: View) -> View:
     """The view, once its specs, results and readings are known to be usable."""
-    try:
-        Reading(**{name: view.values[name] for name in READING})
-    except ValidationError as error:
-        raise parameter_error(Reading, Reading.title, error) from None
+    Reading(**{name: view.values[name] for name in READING})
     if view.chosen == before.chosen and view.count > view.most:
         title = min(view.specs.values(), key=lambda spec: spec.most_positions).title
         raise ParameterError(

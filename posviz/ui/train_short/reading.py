@@ -6,19 +6,17 @@ from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
 from annotated_types import Ge, Le
-from pydantic import BaseModel, ConfigDict, ValidationError
 
 from posviz.lab.training.plan import Plan
-from posviz.parameters import Declaration, Parameter, declarations, parameter_error
+from posviz.parameters import Declaration, Declared, Parameter
 
 LONGEST_TEST = 2048
 """Tokens: the longest training times the most lengths of a test."""
 
 
-class Cursors(BaseModel):
+class Cursors(Declared):
     """Where the curves are read."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
     title: ClassVar[str] = "This page"
 
     test_length: Annotated[
@@ -40,16 +38,10 @@ class Cursors(BaseModel):
         Parameter(help="The step of training under the cursor.", unit="steps", slider=(0, 400)),
     ] = 200
 
-    def __init__(self, **values: object) -> None:
-        try:
-            super().__init__(**values)
-        except ValidationError as error:
-            raise parameter_error(type(self), self.title, error) from None
-
 
 PLANNED: Mapping[str, Declaration] = {
     one.name: one for one in Plan.declarations() if one.name != "most_seconds"
 }
 """What of a plan a person sets. How long a training may take, no page changes."""
-POINTED: Mapping[str, Declaration] = {one.name: one for one in declarations(Cursors)}
+POINTED: Mapping[str, Declaration] = {one.name: one for one in Cursors.declarations()}
 READING: Mapping[str, Declaration] = {**PLANNED, **POINTED}
