@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import csv
 import io
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -176,6 +177,27 @@ def test_what_an_address_cannot_have_is_said_and_the_page_opens_without_it(addre
     assert session.view.plan == Plan()
 
 
+def test_cursors_stay_inside_the_plan():
+    short = changed(view_of(), {"steps": 50, "test_up_to": 1})
+    assert (short.cursors.step, short.cursors.test_length) == (50, 64)
+    # The board sends all values with the one that was moved.
+    told = changed(view_of(), {**DESK.values(view_of()), "steps": 150})
+    assert told.cursors.step == 150
+    beyond = "This page: step must be at most 50 here, the most steps of this plan; got 51."
+    with pytest.raises(ParameterError, match=re.escape(beyond)):
+        changed(short, {"step": 51})
+    assert opened(steps="50").view.cursors.step == 50
+
+
+def test_what_is_not_stored_is_not_promised_where_nothing_can_be_trained(monkeypatch):
+    view = view_of(seed=7)
+    assert "“Train” above makes" in " ".join(made(view)["length"].notes)
+    monkeypatch.setattr(runs, "missing", lambda *names: "Install torch.")
+    notes = " ".join(made(view)["length"].notes)
+    assert "“Train”" not in notes
+    assert "not stored; to train them: Install torch." in notes
+
+
 def test_a_value_from_the_board_that_is_not_allowed_keeps_the_view():
     session = opened()
     before = session.view
@@ -244,7 +266,7 @@ def test_a_training_of_this_session_takes_the_place_of_the_stored_one_which_stay
     assert curve.trained is own
     assert curve.is_own
     assert curve.ghost == rope
-    assert curve.origin == "trained here in 12 s"
+    assert curve.origin == "trained here in 12 s of one core"
     assert curve.result == ("B · RoPE", own)
     names = [t["name"] for t in made(replace(view, trained=(own,)))["length"].figure.data]
     assert {name for name in names if "RoPE" in name} == {"B · RoPE", "B · RoPE, stored, seed 0"}
@@ -389,7 +411,7 @@ def test_the_extension_of_this_session_is_ranked_best_first_in_both_counts():
     view = view_of()
     swap = extension_of(replace(view, extended=(swapped(view, seconds=9.0),)))
     assert swap.is_own
-    assert swap.origin == "trained here in 9 s, seed 0"
+    assert swap.origin == "trained here in 9 s of one core, seed 0"
     found = swap.found
     assert extension.ranking(found) == ["YaRN", "none", "PI"]
     rows = extension.rows(found)
@@ -449,7 +471,7 @@ def test_an_extension_that_was_cut_gives_way_to_the_whole_stored_one_and_says_so
     assert "was cut before its last step" in swap.remark
     alone = view_of(length=32)
     swap = extension_of(replace(alone, extended=(swapped(alone, notes=note, seconds=120.0),)))
-    assert swap.origin == "trained here in 120 s, cut before its last step, seed 0"
+    assert swap.origin == "trained here in 120 s of one core, cut before its last step, seed 0"
 
 
 def test_a_model_that_has_not_learned_gets_no_explanation_of_its_order():

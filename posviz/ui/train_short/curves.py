@@ -44,7 +44,7 @@ class Curve:
             return "in training"
         if is_cut(one):
             return f"trained here, {cut_in_words(one)}"
-        return f"trained here in {one.seconds:.0f} s"
+        return f"trained here in {one.seconds:.0f} s of one core"
 
     @property
     def ghost_origin(self) -> str:
@@ -186,7 +186,7 @@ class Swapped:
         if not self.found.is_done:
             return f"in training, {seed}"
         cut = "cut before its last step, " if is_cut(self.found) else ""
-        return f"trained here in {self.found.seconds:.0f} s, {cut}{seed}"
+        return f"trained here in {self.found.seconds:.0f} s of one core, {cut}{seed}"
 
 
 def extension_of(view: View) -> Swapped:

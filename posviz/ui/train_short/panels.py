@@ -13,6 +13,7 @@ from posviz.figures.lab.training_curves import training_curves
 from posviz.lab.training.trained import Trained
 from posviz.ui.exchange import Panels, key_of
 from posviz.ui.panel import Panel, read_at
+from posviz.ui.train_short import runs
 from posviz.ui.train_short.curves import Curve, Swapped, curves_of, extension_of
 from posviz.ui.train_short.expected import expected_seconds
 from posviz.ui.train_short.ranked_panels import extended, extended_positions, recall
@@ -181,6 +182,8 @@ def _how_to(view: View, curves: Sequence[Curve]) -> list[str]:
     """What to do where a line of this plan is missing."""
     if all(c.trained for c in curves):
         return []
+    if why := runs.absent():
+        return [f"curves of these settings are not stored; to train them: {why}"]
     seconds = expected_seconds(view.plan, curves)
     about = f", about {seconds:.0f} s of one core each" if seconds else ""
     return [f"“Train” above makes the curves of these settings{about}"]

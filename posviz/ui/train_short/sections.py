@@ -57,7 +57,9 @@ def _results(view: View) -> None:
 def _scrolled(text: str, label: str) -> str:
     """A table that is moved sideways where the page is narrower."""
     style = (
-        "<style>.posviz-wide { overflow-x: auto; } .posviz-wide table { min-width: 46rem; }</style>"
+        "<style>.posviz-wide { overflow-x: auto; } .posviz-wide table { min-width: 46rem; }"
+        # Where a table can be moved sideways, no name need be broken.
+        ".posviz-wide th, .posviz-wide td { overflow-wrap: normal !important; }</style>"
     )
     opening = f"<div class='posviz-wide' role='region' aria-label='{label}' tabindex='0'>"
     return f"{style}{opening}{text}</div>"
