@@ -154,6 +154,27 @@ def test_stored_flip_flop_has_the_published_failures(seed):
     assert tests["nope"]["as trained"][64] < 0.9
 
 
+def test_stored_copies_are_what_the_lessons_say():
+    _, copied = curves_of("copy", ("rope", "alibi", "nope", "t5"), 0)
+    at = {link: tests["as trained"] for link, tests in copied.items()}
+    assert at["rope"][64] > 0.95
+    assert at["rope"][128] < 0.15
+    assert at["alibi"][64] > 0.95
+    assert at["alibi"][128] > 0.85
+    assert max(row[512] for row in at.values()) < 0.5
+    found, turned = curves_of("reverse", ("rope", "xpos", "learned", "alibi"), 0)
+    rows = [tests["as trained"] for tests in turned.values()]
+    assert max(row[64] for row in rows) < 0.9
+    assert max(row[128] for row in rows) < 0.2
+    assert found["rope"].chance == pytest.approx(1 / 16)
+
+
+def test_stored_counting_stays_right_where_biases_keep_to_what_is_near():
+    _, tests = curves_of("counting", ("alibi", "rope", "sinusoidal", "nope"), 0)
+    at = {link: rows["as trained"] for link, rows in tests.items()}
+    assert at["alibi"][512] > 0.8 > at["rope"][256] > at["sinusoidal"][256] > at["nope"][256]
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_stored_shares_of_the_flip_flop_are_of_a_thousand_answers(seed):
     found, _ = curves_of("flip_flop", ("rope", "sinusoidal", "alibi", "nope"), seed)

@@ -47,13 +47,15 @@ _LESSONS = {
     ),
     "Copy": (
         {"a": "rope", "b": "alibi", "c": "nope", "d": "t5", "task": "copy"},
-        "The token to copy is one row back, and rows grow with the test: what was right at L need "
-        "not be at 2 L, and nothing promises more than guessing at 8 L.",
+        "The token to copy is one row back, and rows grow with the test. RoPE copies at L and is "
+        "lost at 2 L, where the row is farther away than any was in training; ALiBi keeps most of "
+        "it there. At 8 L none is right half of the time.",
     ),
     "Reverse": (
-        {"a": "rope", "b": "alibi", "c": "nope", "d": "t5", "task": "reverse"},
+        {"a": "rope", "b": "xpos", "c": "learned", "d": "alibi", "task": "reverse"},
         "Here the distance to the token differs at every step, and far ones are as frequent as "
-        "near ones.",
+        "near ones. In these few steps none learns it whole, not even at L; at 2 L all are near "
+        "guessing.",
     ),
 }
 LESSONS: Mapping[str, Lesson] = {
