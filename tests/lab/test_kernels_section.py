@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from posviz.lab.kernels import KernelPlan
-from posviz.ui.real_attention import kernels
+from posviz.ui.real_attention import kernel_panels, kernel_tables, kernels
 
 
 def script() -> None:
@@ -42,7 +43,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 def test_the_first_view_shows_stored_results_and_says_so() -> None:
     app = opened()
     assert app.info[0].value.startswith("Stored, not measured now")
-    assert "python -m posviz.lab.kernels" in app.info[0].value
+    assert app.info[0].value.endswith("again\\: `python -m posviz.lab.kernels`")
     assert next(iter(app.dataframe[0].value["kernel"])) == "Naive, whole matrix"
     assert "yes" in set(app.dataframe[0].value["within"])
     assert address_of(app) == {}
@@ -105,3 +106,34 @@ def test_lengths_of_ones_own_replace_the_doubled_ones() -> None:
     assert any("at 50, 100 tokens" in one.value for one in app.caption)
     app.text_input(key="kernels-lengths").set_value("1,x").run()
     assert "lengths must be a list of numbers" in app.error[0].value
+
+
+def test_a_number_that_was_not_measured_is_a_dash_and_a_column_without_a_word_is_left_out() -> None:
+    table = opened().dataframe[0]
+    assert table.proto.placeholder == "–"
+    assert list(table.value) == [name for name in kernel_tables.COLUMNS if name != "note"]
+
+
+@pytest.mark.parametrize(
+    ("count", "told"), [(1.04, "1 core"), (0.97, "0.97 cores"), (1.25, "1.2 cores"), (2, "2 cores")]
+)
+def test_cores_that_others_used_are_counted_in_words(count: float, told: str) -> None:
+    stored = kernels._stored_runs()[1][0]
+    run = replace(stored, facts={**stored.facts, "others": count})
+    assert f"Other processes used {told} meanwhile" in kernel_panels.busy(run)[0]
+    assert f" {told} used by other processes meanwhile" in kernel_tables.machine(run)
+
+
+def test_numbers_to_be_typed_have_their_unit() -> None:
+    app = opened()
+    assert [one.label for one in app.number_input] == [
+        "batch",
+        "heads",
+        "head dim",
+        "shortest (tokens)",
+        "longest (tokens)",
+        "most seconds",
+        "most memory (GiB)",
+        "seed",
+    ]
+    assert app.text_input[0].label == "lengths (tokens)"

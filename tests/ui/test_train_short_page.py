@@ -277,11 +277,11 @@ def test_a_training_that_was_cut_is_named_so_and_leaves_the_whole_stored_one_bes
     view = view_of()
     view = replace(view, trained=(cut(view, "b"),))
     curve = curves_of(view)[1]
-    assert curve.origin == "trained here, cut near step 20 of 400"
+    assert curve.origin == "trained here, cut at step 20 of 400"
     assert curve.result == ("B · RoPE, stored, seed 0", rope)
     names = {trace["name"] for trace in made(view)["length"].figure.data}
-    assert {"B · RoPE, cut near step 20 of 400", "B · RoPE, stored, seed 0"} <= names
-    assert any("cut near step 20 of 400; faint: stored" in x for x in made(view)["length"].notes)
+    assert {"B · RoPE, cut at step 20 of 400", "B · RoPE, stored, seed 0"} <= names
+    assert any("cut at step 20 of 400; faint: stored" in x for x in made(view)["length"].notes)
     first, second = results.rows(curve, view.plan)
     assert (first[1], second[1]) == (curve.origin, "stored, seed 0")
     assert "was cut after 30 s" in " ".join(results.notes(curve))

@@ -36,15 +36,17 @@ def predicted_bytes(kernel: str, length: int, sizes: Sizes) -> int:
     logits = sizes.batch * sizes.heads * pairs * sizes.itemsize
     bias = sizes.heads * pairs * sizes.itemsize if sizes.has_bias else 0
     outputs = 2 * sizes.batch * sizes.heads * length * sizes.head_dim * sizes.itemsize
-    matrix = max(bias, pairs * sizes.itemsize) + 3 * BLOCK_BYTES
+    # Blocks hold float64; a short sequence is less than one.
+    block = min(BLOCK_BYTES, 8 * sizes.batch * sizes.heads * pairs)
+    matrix = max(bias, pairs * sizes.itemsize) + 3 * block
     if kernel == "naive":
         return 2 * logits + matrix + outputs
     if kernel == "naive_blocks":
         rows = sizes.batch * sizes.heads * length * sizes.itemsize
-        return 4 * max(BLOCK_BYTES, 16 * rows) + outputs
+        return 4 * max(block, 16 * rows) + outputs
     if kernel == "sdpa_matrix":
         return matrix + outputs
-    return BLOCK_BYTES + outputs
+    return block + outputs
 
 
 @dataclass

@@ -50,6 +50,9 @@ def fit(model: Model, plan: Plan, told: Told) -> tuple[list[int], list[float], s
         try:
             since.add(_step(model, adam, plan, rng, step, pause))
         except _OutOfTime:
+            if since.count:
+                steps.append(step - 1)
+                curve.append(since.taken())
             return steps, curve, _cut(plan, step - 1)
         if step % stride == 0 or step == plan.steps:
             steps.append(step)
@@ -83,14 +86,14 @@ class _Mean:
     """The mean of losses since it was last taken, without waiting for each."""
 
     def __init__(self) -> None:
-        self._sum, self._count = 0.0, 0
+        self._sum, self.count = 0.0, 0
 
     def add(self, value: float) -> None:
-        self._sum, self._count = self._sum + value, self._count + 1
+        self._sum, self.count = self._sum + value, self.count + 1
 
     def taken(self) -> float:
-        mean = self._sum / max(1, self._count)
-        self._sum, self._count = 0.0, 0
+        mean = self._sum / max(1, self.count)
+        self._sum, self.count = 0.0, 0
         return mean
 
 

@@ -98,7 +98,9 @@ def trained(spec: Encoding, plan: Plan, told: Told) -> Trained:
     began = time.process_time()
 
     def on_step(steps: list[int], loss: list[float]) -> None:
-        share = (1 - TEST_SHARE) * steps[-1] / plan.steps
+        # What will be cut comes to its end with its time, not with its steps.
+        used = (time.process_time() - began) / plan.training_seconds
+        share = (1 - TEST_SHARE) * min(1.0, max(steps[-1] / plan.steps, used))
         told(share, replace(so_far, steps=tuple(steps), loss=tuple(loss)))
 
     steps, loss, cut = fit(model, plan, on_step)

@@ -25,13 +25,20 @@ def tested(model: Model, plan: Plan, so_far: Trained, told: Told) -> Trained:
     after the time that the training left ran out.
     """
     first, *_ = plan.about.variants
-    work = [(variant, n) for variant in plan.about.variants for n in plan.lengths_of(variant)]
+    # From short to long, so that a test which is ended has every kind of sequences at some lengths.
+    work = [
+        (variant, length)
+        for length in plan.lengths
+        for variant in plan.about.variants
+        if length in plan.lengths_of(variant)
+    ]
+    pairs = [length**2 for _, length in work]
     rows = {variant: _Row(plan.lengths) for variant in plan.about.variants}
     limit = max(0.0, plan.most_seconds - so_far.seconds)
     until = time.process_time() + limit
     told(1 - TEST_SHARE, so_far)
     for place, (variant, length) in enumerate(work):
-        share = 1 - TEST_SHARE * (1 - place / len(work))
+        share = 1 - TEST_SHARE * (1 - sum(pairs[:place]) / sum(pairs))
         try:
             found = places(
                 model,

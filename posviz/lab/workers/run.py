@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from posviz.lab.workers.job import Job, Phase, Progress, Status
@@ -68,9 +68,11 @@ class Run:
         self.phase, self.process, self.since = "queued", None, time.monotonic()
 
     def take(self, progress: Progress) -> None:
-        """A report has come."""
+        """A report has come; one without a result so far leaves the last one standing."""
         now = time.monotonic()
         before = self.progress
+        if progress.partial is None and before is not None:
+            progress = replace(progress, partial=before.partial)
         if self.first is None or before is None or before.total != progress.total:
             self.first = (now, progress.done)
         self.progress, self.last = progress, now

@@ -90,7 +90,7 @@ def is_cut(one: Trained | Extended) -> bool:
 def cut_in_words(one: Trained) -> str:
     """How far a training came that was cut."""
     reached = one.steps[-1] if one.steps else 0
-    return f"cut near step {reached:,} of {one.plan['steps']:,}"
+    return f"cut at step {reached:,} of {one.plan['steps']:,}"
 
 
 def curves_of(view: View) -> tuple[Curve, ...]:
