@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-_WITH_MODELS = "`make models` installs it, with the models that it reads"
+_WITH_MODELS = "`make models` installs what it takes, and the models"
 WAYS = {
     "torch": "`make run` without LITE=1 installs it (with pip: posviz[torch])",
     "transformers": _WITH_MODELS,
@@ -17,11 +17,20 @@ def is_installed(package: str) -> bool:
     return find_spec(package) is not None
 
 
-def missing(*packages: str) -> str:
-    """One sentence on what is not installed here and how to get it; empty where all is there."""
+def missing(*packages: str, what: str = "This") -> str:
+    """One sentence on what is not installed here and how to get it; empty where all is there.
+
+    ``what`` is the subject of the sentence: what needs them.
+    """
     absent = [name for name in packages if not is_installed(name)]
     if not absent:
         return ""
     verb = "is" if len(absent) == 1 else "are"
-    ways = "; ".join(dict.fromkeys(WAYS[name] for name in absent))
-    return f"This needs {' and '.join(absent)}, which {verb} not installed here: {ways}."
+    ways = [WAYS[name] for name in absent]
+    # It brings torch, too, so one instruction is enough.
+    way = _WITH_MODELS if _WITH_MODELS in ways else ways[0]
+    return f"{what} needs {_listed(absent)}, which {verb} not installed here: {way}."
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -119,3 +119,28 @@ def test_every_kind_of_result_is_drawn_without_an_error(
         expect(page.get_by_text("This panel could not be drawn")).to_have_count(0)
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert errors == []
+
+
+@pytest.mark.parametrize(
+    ("sentence", "code"),
+    [
+        ("The table of X is not installed here: `make models` gets it.", ["make models"]),
+        ("link must be a link; got 'not installed here: `make models`'.", []),
+        ("`make models` and more: `make x`.", []),
+    ],
+)
+def test_a_board_shows_the_command_of_its_own_sentence_as_code(
+    page: Page, sentence: str, code: list[str]
+) -> None:
+    source = (APP.parent / "posviz" / "ui" / "live" / "assets" / "dom.js").read_text("utf-8")
+    page.goto("about:blank")
+    shown = page.evaluate(
+        """async ([source, sentence]) => {
+             const address = URL.createObjectURL(new Blob([source], { type: 'text/javascript' }));
+             const { el, withCommand } = await import(address);
+             const box = el('p', {}, ...withCommand(sentence));
+             return [box.textContent, [...box.querySelectorAll('code')].map((c) => c.textContent)];
+           }""",
+        [source, sentence],
+    )
+    assert shown == [sentence.replace("`", "") if code else sentence, code]

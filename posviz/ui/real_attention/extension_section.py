@@ -70,6 +70,7 @@ def show(wish: Wish) -> None:
         "beyond the window is not above the level that the plain model has within it, and as far "
         "as it still finds what stands far back: the pass keys ask that."
     )
+    model_choice.say_what_is_missing(wish)
     extension_stored.show()
     st.divider()
     st.markdown("#### A run of your own")

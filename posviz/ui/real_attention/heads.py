@@ -14,6 +14,7 @@ from posviz.ui.context_extension.tables import table
 from posviz.ui.real_attention import address, code, csv_tables
 from posviz.ui.real_attention.clicks import clicked
 from posviz.ui.real_attention.drawn import Drawn, draw
+from posviz.ui.real_attention.number import number
 from posviz.ui.real_attention.wish import Wish
 
 ORDERS = {"layer": "layer and head, as in the model", **STATISTICS}
@@ -87,7 +88,8 @@ def _controls(seen: Observation) -> None:
 def _notes(seen: Observation, tiles: Tiles) -> list[str]:
     return [
         "<br>".join(
-            f"{words}: {seen.statistics[name][head]:.3g}" for name, words in STATISTICS.items()
+            f"{words}: {number(seen.statistics[name][head], '.3g')}"
+            for name, words in STATISTICS.items()
         )
         for head in tiles.heads
     ]
@@ -154,10 +156,12 @@ def _dots(seen: Observation, wish: Wish, statistic: str, chosen: Head) -> Drawn:
 
 
 def _spread(seen: Observation, statistic: str) -> str:
-    low, middle, high = np.percentile(seen.statistics[statistic], (5, 50, 95))
+    low, middle, high = (
+        number(one, ".3g") for one in np.percentile(seen.statistics[statistic], (5, 50, 95))
+    )
     return (
-        f"Half of the heads lie below {middle:.3g}, a twentieth below {low:.3g} and a twentieth "
-        f"above {high:.3g}."
+        f"Half of the heads lie below {middle}, a twentieth below {low} and a twentieth "
+        f"above {high}."
     )
 
 
@@ -165,7 +169,7 @@ def _largest(seen: Observation, statistic: str) -> None:
     """The heads that have most of it, to be read off."""
     values = seen.statistics[statistic]
     rows = [
-        [str(head[0]), str(head[1]), f"{float(values[head]):.3g}"]
+        [str(head[0]), str(head[1]), number(values[head], ".3g")]
         for head in seen.ranked(statistic)[:_LISTED]
     ]
     with st.expander(f"The {len(rows)} heads with the largest value"):

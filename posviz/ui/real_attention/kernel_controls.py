@@ -56,7 +56,7 @@ def controls() -> KernelPlan | None:
             values[name] = _number(name, known[name])
         typed = PLAN["lengths"].format(known["lengths"])
         values["lengths"] = st.text_input(
-            "lengths", key=_state("lengths", typed), help=_help("lengths")
+            "lengths (tokens)", key=_state("lengths", typed), help=_help("lengths")
         )
     return _plan(values)
 
@@ -164,7 +164,7 @@ def _number(name: str, value: Any) -> Any:
     declared = PLAN[name]
     kind: Any = int if declared.kind == "integer" else float
     return st.number_input(
-        name.replace("_", " "),
+        _label(name),
         kind(declared.lower or 0),
         kind(declared.upper or 1 << 30),
         None if declared.optional else "min",
@@ -186,6 +186,13 @@ def _kernels(text: str) -> list[str]:
         help="FlexAttention is compiled for each length: seconds on a CPU.",
     )
     return [name for name in KERNELS if name in chosen]
+
+
+def _label(name: str) -> str:
+    """The name, with its unit where the name does not say it."""
+    unit = PLAN[name].parameter.unit
+    words = name.replace("_", " ")
+    return f"{words} ({unit})" if unit in ("tokens", "GiB") else words
 
 
 def _help(name: str) -> str:

@@ -14,6 +14,7 @@ from posviz.figures.spec import FigureSpec, Series
 from posviz.lab.kernels.records import KernelRun, Point
 from posviz.lab.kernels.shape import KERNELS
 from posviz.ui.panel import Panel, Words
+from posviz.ui.real_attention.kernel_tables import cores
 
 MIB = 1 << 20
 FLOOR = 1.0
@@ -122,7 +123,7 @@ def busy(run: KernelRun) -> list[str]:
     if others is None or others < BUSY:
         return []
     return [
-        f"Other processes used {others:.2g} cores meanwhile: on an idle machine the times are "
+        f"Other processes used {cores(others)} meanwhile: on an idle machine the times are "
         "shorter and steadier."
     ]
 

@@ -52,6 +52,8 @@ _EXPLAINED = {
     ),
     "tolerance": ("%.2e", "What rounding in this number format allows that output."),
     "error ÷ tolerance": ("%.2f", "At most 1 where the kernel gives the same attention."),
+    "repetitions": ("%d", "Calls, of whose times the median is taken."),
+    "rows compared": ("%d", "Rows of the output that were compared with posviz itself."),
     "encoding left out": (
         "%.3g",
         "A control: the same number if the encoding were left out. Far above 1, a wrong encoding "
@@ -59,20 +61,29 @@ _EXPLAINED = {
     ),
 }
 
+_SHORT = {"repetitions": "calls", "rows compared": "rows", "error ÷ tolerance": "error ÷ tol."}
+"""Headings under which all columns fit a page; the CSV has the long ones."""
+
 
 def show(run: KernelRun, key: str = "kernels") -> None:
     """Table, refusals, notes, facts; ``key`` begins the keys of what is drawn."""
     encoding = dict(run.encoding_seconds)
     rows = [row(point, encoding) for point in run.points if not point.refused]
     if rows:
+        table = {name: [one[place] for one in rows] for place, name in enumerate(COLUMNS)}
+        if not any(table["note"]):
+            del table["note"]
         st.dataframe(
-            {name: [one[place] for one in rows] for place, name in enumerate(COLUMNS)},
+            table,
             hide_index=True,
             column_config={
-                name: st.column_config.NumberColumn(format=shape, help=literal(words))
+                name: st.column_config.NumberColumn(
+                    _SHORT.get(name, name), format=shape, help=literal(words)
+                )
                 for name, (shape, words) in _EXPLAINED.items()
             },
             key=f"{key}-table",
+            placeholder="–",
         )
     for line in refusals(run):
         st.markdown(f"- {literal(line)}")
@@ -102,8 +113,14 @@ def machine(run: KernelRun) -> str:
     if load is not None:
         found.append(f"load {load:g} when it began (processes that ran or waited)")
     if others is not None:
-        found.append(f"{others:g} cores used by other processes meanwhile")
+        found.append(f"{cores(others)} used by other processes meanwhile")
     return f"The machine: {', '.join(found)}."
+
+
+def cores(count: float) -> str:
+    """A mean number of busy cores with its noun."""
+    told = f"{count:.2g}"
+    return f"{told} core{'' if told == '1' else 's'}"
 
 
 def row(point: Point, encoding: Mapping[int, float]) -> tuple[Any, ...]:

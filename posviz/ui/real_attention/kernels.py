@@ -7,11 +7,12 @@ from typing import Any
 
 import streamlit as st
 
+from posviz.lab import installed
 from posviz.lab.kernels.records import STORED, KernelRun, read_runs
 from posviz.lab.workers import Job, Status
 from posviz.ui.lab import figures_in_place, progress, result_of, run_job
-from posviz.ui.literal import literal
-from posviz.ui.real_attention import kernel_controls, kernel_panels, kernel_tables
+from posviz.ui.literal import literal, with_code
+from posviz.ui.real_attention import kernel_controls, kernel_panels, kernel_tables, model_choice
 
 KEY = "kernels"
 TASK = "posviz.lab.kernels.run:measure"
@@ -26,9 +27,18 @@ def show() -> None:
         "code of the other pages, run on torch tensors."
     )
     plan = kernel_controls.controls()
+    problem = installed.missing("torch", what="Measuring kernels")
+    if problem:
+        model_choice.tell_of_missing(with_code(problem))
     if plan is not None:
         with st.container(horizontal=True, vertical_alignment="center"):
-            if st.button("Run", type="primary", key=f"{KEY}-run", help="Measure on this machine."):
+            if st.button(
+                "Run",
+                type="primary",
+                key=f"{KEY}-run",
+                disabled=bool(problem),
+                help="Measure on this machine.",
+            ):
                 run_job(KEY, Job(TASK, plan.arguments))
             with st.popover("In Python", key=f"{KEY}-python"):
                 st.code(kernel_tables.call(plan.arguments), "python")
@@ -72,8 +82,9 @@ def _stored(key: str) -> None:
         literal(
             f"Stored, not measured now: {run.device}, torch "
             f"{facts['torch']}, Python {facts['python']}, seed {facts['seed']}. "
-            f"{kernel_tables.machine(run)} The command that makes it again: {command}"
+            f"{kernel_tables.machine(run)} The command that makes it again:"
         )
+        + f" `{command}`"
     )
     _draw(run, key)
 

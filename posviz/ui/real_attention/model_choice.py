@@ -11,12 +11,13 @@ import streamlit as st
 from posviz.lab import installed
 from posviz.lab.errors import LabError
 from posviz.lab.language_model import stored
-from posviz.lab.language_model.sources import SMOLLM2, Source, find, may_name_paths
-from posviz.ui.literal import literal
+from posviz.lab.language_model.sources import PACKAGED, SMOLLM2, Source, find, may_name_paths
+from posviz.ui.literal import literal, with_code
 from posviz.ui.real_attention import address
 from posviz.ui.real_attention.wish import LONGEST_IN_ADDRESS, LONGEST_TEXT, Wish
 
-NEEDED = ("torch", "transformers")
+NEEDED = ("torch", "transformers", "accelerate")
+"""What loading a model asks for."""
 
 
 @lru_cache(maxsize=1)
@@ -73,20 +74,50 @@ def _model_changed() -> None:
 
 def found(wish: Wish) -> Source | None:
     """The chosen model; None, and a sentence, where it or what runs it is not here."""
-    name = wish.model or SMOLLM2.name
-    if said := problem(name):
-        st.info(literal(said), icon=":material/download:")
+    if say_what_is_missing(wish):
         return None
-    return find(name)
+    return find(wish.model or SMOLLM2.name)
+
+
+def say_what_is_missing(wish: Wish) -> bool:
+    """Whether the chosen model, or what runs it, is not here; then a box says it."""
+    name = wish.model or SMOLLM2.name
+    said = problem(name)
+    if not said:
+        return False
+    if unusable(name):
+        st.warning(said, icon=":material/warning:")
+    else:
+        tell_of_missing(said)
+    return True
+
+
+def tell_of_missing(said: str) -> None:
+    """What is to be installed, as Markdown."""
+    st.info(f"{said} What is stored is drawn all the same.", icon=":material/download:")
 
 
 def problem(name: str) -> str:
-    """Why a model cannot run here, in a sentence; else empty."""
+    """Why a model cannot run here, as a sentence of Markdown; else empty."""
+    return unusable(name) or with_code(_absent(name))
+
+
+def unusable(name: str) -> str:
+    """What is wrong with a model that people named, as Markdown; no installing helps there."""
+    if any(name == one.name for one in PACKAGED):
+        return ""
     try:
         find(name)
     except LabError as error:
-        return str(error)
-    return installed.missing(*NEEDED)
+        return literal(str(error))
+    return ""
+
+
+def _absent(name: str) -> str:
+    """What is to be installed; the command that brings a model brings what runs it, too."""
+    packaged = next((one for one in PACKAGED if one.name == name), None)
+    lacking = packaged.missing() if packaged else ""
+    return lacking or installed.missing(*NEEDED, what="Running a model")
 
 
 def label_stored() -> None:

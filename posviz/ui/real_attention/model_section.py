@@ -13,6 +13,7 @@ from posviz.lab.workers import Job, Status
 from posviz.ui.context_extension.tables import table
 from posviz.ui.literal import literal
 from posviz.ui.real_attention import code, heads, model_choice, one_head
+from posviz.ui.real_attention.number import number
 from posviz.ui.real_attention.wish import Wish
 
 RUN = "real_attention_observation"
@@ -56,7 +57,7 @@ def show(wish: Wish) -> None:
     if seen is None:
         st.caption(f"Not run yet, and nothing is stored: `{stored.COMMAND}` stores it.")
         return
-    _facts(seen, wish, is_stored=own is None)
+    _facts(seen, wish, is_stored=own is None, can_run=source is not None)
     _words()
     heads.show(seen, wish)
     one_head.show(seen, wish)
@@ -66,7 +67,7 @@ def _nothing(status: Status) -> None:
     """An observation is one forward pass: there is nothing to draw of a part of it."""
 
 
-def _facts(seen: Observation, wish: Wish, *, is_stored: bool) -> None:
+def _facts(seen: Observation, wish: Wish, *, is_stored: bool, can_run: bool) -> None:
     count = len(seen.tokens)
     if is_stored:
         model_choice.label_stored()
@@ -81,7 +82,7 @@ def _facts(seen: Observation, wish: Wish, *, is_stored: bool) -> None:
             ""
             if seen.odd_layers
             else "The core of PosViz, given the same q and k, makes the same weights to "
-            f"{seen.largest_gap:.1e}."
+            f"{number(seen.largest_gap, '.1e')}."
         )
     )
     if seen.odd_layers:
@@ -90,7 +91,8 @@ def _facts(seen: Observation, wish: Wish, *, is_stored: bool) -> None:
         st.info(
             "What stands below is "
             + ("stored, of the passage that comes with PosViz" if is_stored else "of another run")
-            + ", and not of the text and model above; press Run."
+            + ", and not of the text and model above"
+            + ("; press Run." if can_run else ".")
         )
     with st.expander("Where these numbers come from"):
         if is_stored:
@@ -105,9 +107,9 @@ def _odd(seen: Observation) -> str:
     which = "all layers" if len(layers) == seen.layers else f"layer {', '.join(map(str, layers))}"
     return (
         f"The core does not make this model's weights from its q and k: in {which} they differ by "
-        f"up to {seen.largest_gap:.2g}. Attention there has something more than the rotation, such "
-        "as a sliding window, sinks or a cap on the logits: what is measured holds, what is "
-        "predicted for these layers does not."
+        f"up to {number(seen.largest_gap, '.2g')}. Attention there has something more than the "
+        "rotation, such as a sliding window, sinks or a cap on the logits: what is measured holds, "
+        "what is predicted for these layers does not."
     )
 
 

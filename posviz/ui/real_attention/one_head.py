@@ -18,10 +18,10 @@ from posviz.lab.language_model.records import (
 )
 from posviz.lab.workers import Job
 from posviz.ui.context_extension.tables import table
-from posviz.ui.literal import literal
 from posviz.ui.real_attention import code, model_choice, queries_keys
 from posviz.ui.real_attention.drawn import Drawn, draw
 from posviz.ui.real_attention.heads import chosen_of
+from posviz.ui.real_attention.number import number
 from posviz.ui.real_attention.wish import Wish
 
 RUN = "real_attention_closely"
@@ -47,21 +47,21 @@ def _shares(seen: Observation, head: Head) -> None:
     for name, words in STATISTICS.items():
         values = seen.statistics[name]
         rank = int((values > values[head]).sum()) + 1
-        rows.append([words, f"{float(values[head]):.3g}", f"{rank} of {values.size}"])
+        rows.append([words, number(values[head], ".3g"), f"{rank} of {values.size}"])
     st.html(table(["statistic", "this head", "rank, the largest first"], rows, name="posviz-head"))
 
 
 def _decay(seen: Observation, head: Head) -> Drawn:
-    layer, number = head
+    layer, place = head
     figure = distance_decay.build(
         seen.without_first[head],
         seen.predicted_mean[head],
         seen.predicted_equal[layer],
         seen.predicted_none,
         seen.by_distance[head],
-        label=f"layer {layer}, head {number}",
+        label=f"layer {layer}, head {place}",
     )
-    last = f"print(seen.without_first[{layer}, {number}], seen.predicted_mean[{layer}, {number}])"
+    last = f"print(seen.without_first[{layer}, {place}], seen.predicted_mean[{layer}, {place}])"
     fit = float(seen.statistics["prediction"][head])
     return Drawn(
         "distance-decay",
@@ -70,7 +70,8 @@ def _decay(seen: Observation, head: Head) -> Drawn:
         code.observation(seen, last),
         notes=(
             f"Over the nearer half of the distances, and with the grey curve of no positions taken "
-            f"out of both, the logarithms of measured and predicted correlate by {fit:.3g}.",
+            "out of both, the logarithms of measured and predicted correlate by "
+            f"{number(fit, '.3g')}.",
             f"Equal content is drawn for a logit of {seen.match:g} in every head, so as to show "
             "the shape; a query and a key of this head's mean sizes that point the same way would "
             f"have {float(seen.sizes[head]):.3g}.",
@@ -79,12 +80,12 @@ def _decay(seen: Observation, head: Head) -> Drawn:
 
 
 def _entropy(seen: Observation, head: Head) -> Drawn:
-    layer, number = head
+    layer, place = head
     return Drawn(
         "entropy",
         entropy_by_position,
-        entropy_by_position.build(seen.entropy, layer, number),
-        code.observation(seen, f"print(seen.entropy[{layer}, {number}], seen.most_entropy)"),
+        entropy_by_position.build(seen.entropy, layer, place),
+        code.observation(seen, f"print(seen.entropy[{layer}, {place}], seen.most_entropy)"),
         notes=(
             "On average the head's entropy is "
             f"{float(seen.statistics['entropy'][head]):.0%} of ln of the number of keys.",
@@ -110,7 +111,7 @@ def _closely(seen: Observation, head: Head, wish: Wish) -> None:
             "a second or two once the model is loaded.",
         )
         if problem:
-            st.markdown(f":small[{literal(f'Another head needs the model. {problem}')}]")
+            st.markdown(f":small[Another head needs the model. {problem}]")
     progress(RUN)
     if found is not None:
         draw(_map(found.map, seen))

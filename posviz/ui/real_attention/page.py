@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from posviz.lab import installed
 from posviz.ui.literal import literal
 from posviz.ui.real_attention import address
 from posviz.ui.real_attention.wish import SECTIONS, Wish
@@ -24,8 +23,6 @@ def show() -> None:
     )
     for problem in known.problems:
         st.warning(literal(problem))
-    if said := installed.missing("torch"):
-        st.info(f"{said} What is stored is drawn all the same.")
     if _TABS not in st.session_state:
         st.session_state[_TABS] = SECTIONS[known.wish.section]
     tabs = st.tabs(list(SECTIONS.values()), key=_TABS, on_change=_turned)

@@ -73,13 +73,14 @@ def _carry(found: QueriesKeys, wish: Wish) -> None:
     k, said_k = _one(found, "key", wish.key)
     columns[2].page_link(
         "pages/attention.py",
-        label=f"Take q and k to the attention page: {literal(said_q)}, {literal(said_k)}",
+        label="Take q and k to the attention page",
         query_params=parameters(found, q, k),
         icon="➡️",
     )
     st.caption(
-        "There they are the question “given” of the score's fall with distance: one query and one "
-        "key, as measured before the rotation, under this and any other encoding."
+        f"The two: {literal(said_q)}, {literal(said_k)}. There they are the question “given” of "
+        "the score's fall with distance: one query and one key, as measured before the rotation, "
+        "under this and any other encoding."
     )
 
 
