@@ -14,12 +14,6 @@ from posviz.measures import CostPad, Proposal
 from posviz.measures.split_angle import Floats
 
 _LEVELS = 10
-_GROUND: list[list[Any]] = [
-    [0.0, {"light": "#E9F2F8", "dark": "#1F2A38"}],
-    [1.0, {"light": "#7FB3D8", "dark": "#2F6496"}],
-]
-"""Part of the scale of sizes: lines and marks stand out everywhere, and blank cells are the only
-ones with the page's own ground."""
 _CHANGE, _UNSEEN = theme.SERIES[1], theme.SERIES[3]
 _BLANK_ENOUGH = 0.02
 """Share of an axis within which two marks count as one place."""
@@ -39,17 +33,18 @@ class Mark:
     r"a = \frac{1}{64}\sum_{\delta=1}^{64} |c'(\delta) - c(\delta)| = \text{⟨change⟩},\quad "
     r"u = \frac{1}{P}\sum_{r_i < 1} [\min(1, r'_i) - r_i]_+ = \text{⟨unseen⟩},\quad "
     r"G = \text{⟨gain⟩}",
-    help="Every cell is a choice of the two parameters; the darker, the higher the weighted cost "
-    "J. One cost is a, how much the frequencies change the q = k score at distances 1 to 64 on "
-    "average (dashed iso-lines); c is the mean of cos(δ f) over all pairs as trained, c′ the same "
-    "with the extension. The other is u, the arc in turns that a pair reaches within L′ and never "
-    "reached in training, averaged over all pairs (dotted iso-lines); r counts the turns of a pair "
-    "within L, r′ those within L′. Beyond one turn nothing new can be reached. A hat counts a cost "
-    "from 0 at its lowest to 1 at its highest on the map. The factor G on all scores (m², and what "
-    "the attention layer adds) is told beside both costs and is in neither: frequencies that lower "
-    "the curve would seem to undo it. Small diamonds are the Pareto front: no other cell is as low "
-    "in both costs and lower in one. Drag the point, or move it with the arrow keys; the star is a "
-    "proposal for the weight w. How many pairs go beyond their trained arc is told for the point.",
+    help="Every cell is a choice of the two parameters; the stronger its colour, the higher the "
+    "weighted cost J. One cost is a, how much the frequencies change the q = k score at distances "
+    "1 to 64 on average (dashed iso-lines); c is the mean of cos(δ f) over all pairs as trained, "
+    "c′ the same with the extension. The other is u, the arc in turns that a pair reaches within "
+    "L′ and never reached in training, averaged over all pairs (dotted iso-lines); r counts the "
+    "turns of a pair within L, r′ those within L′. Beyond one turn nothing new can be reached. A "
+    "hat counts a cost from 0 at its lowest to 1 at its highest on the map. The factor G on all "
+    "scores (m², and what the attention layer adds) is told beside both costs and is in neither: "
+    "frequencies that lower the curve would seem to undo it. Small diamonds are the Pareto front: "
+    "no other cell is as low in both costs and lower in one. Drag the point, or move it with the "
+    "arrow keys; the star is a proposal for the weight w. How many pairs go beyond their trained "
+    "arc is told for the point.",
     limits="Both costs are counts, not quality: neither knows what fine-tuning repairs, neither "
     "sees the pairs between kept and divided, for which published values leave room. Neither "
     "grows much with a factor that is larger than needed, while G does: of points with nearly the "
@@ -115,7 +110,7 @@ def _map(pad: CostPad, weight: float) -> dict[str, Any]:
         "z": pad.objective(weight),
         "zmin": 0.0,
         "zmax": 1.0,
-        "colorscale": _GROUND,
+        "colorscale": theme.COST,
         "colorbar": {"thickness": 10, "title": {"text": f"J at w = {weight:g}"}},
         "hovertemplate": f"{pad.names[0]} %{{x:.4~g}}<br>{pad.names[1]} %{{y:.4~g}}<br>"
         "J %{z:.3f}<extra></extra>",

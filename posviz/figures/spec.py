@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar
 import numpy as np
 
 from posviz.figures import theme
+from posviz.figures.letters import lettered, with_readable_bar
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -43,7 +44,10 @@ class FigureSpec:
     def figure(self, mode: Literal["light", "dark"] = "light") -> Figure:
         from plotly.graph_objects import Figure  # heavy; the live page never needs it
 
-        return Figure(data=theme.in_mode(self.data, mode), layout=theme.in_mode(self.layout, mode))
+        data = [with_readable_bar(trace) for trace in self.data]
+        return Figure(
+            data=theme.in_mode(data, mode), layout=theme.in_mode(lettered(self.layout), mode)
+        )
 
 
 @dataclass(frozen=True)
@@ -101,9 +105,19 @@ def log_axis(title: str, low: float, high: float, **more: Any) -> dict[str, Any]
 
 
 def level(
-    value: float, text: str, *, across: Literal["x", "y"], log: bool, ink: theme.Ink | None = None
+    value: float,
+    text: str,
+    *,
+    across: Literal["x", "y"],
+    log: bool,
+    ink: theme.Ink | None = None,
+    label_at_start: bool = False,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A reference line at one value of an axis, and its label: (shape, annotation)."""
+    """A reference line at one value of an axis, and its label: (shape, annotation).
+
+    The label of a level stands at the right end of its line, or at the left one where curves reach
+    the level at the right.
+    """
     ink = ink or theme.REFERENCE
     along = "y" if across == "x" else "x"
     place = float(np.log10(value)) if log else value
@@ -123,10 +137,15 @@ def level(
         f"{along}ref": "paper",
         "showarrow": False,
         "font": {"size": 11, "color": ink},
+        # Curves that cross the label pass behind it.
+        "bgcolor": theme.GROUND,
+        "borderpad": 1,
         # Labels stay inside the plot: above a level line at its right end, left of an upright one.
         "xanchor": "right",
         "yanchor": "bottom" if across == "y" else "top",
     }
+    if label_at_start and across == "y":
+        label |= {"x": 0, "xanchor": "left"}
     return shape, label
 
 

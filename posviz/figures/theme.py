@@ -24,20 +24,28 @@ SERIES: Final[tuple[Ink, ...]] = (
 DASHES: Final[tuple[str, ...]] = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 GHOST: Final[Ink] = {"light": "#8A8F98", "dark": "#8D94A0"}
 DIVERGING: Final[list[list[Any]]] = [
-    [0.0, "#A50026"],
-    [0.25, "#F08B62"],
+    [0.0, {"light": "#A50026", "dark": "#FFB08A"}],
+    [0.25, {"light": "#F08B62", "dark": "#BF4A2A"}],
     [0.5, {"light": "#FFFFFF", "dark": "#1A1E26"}],
-    [0.75, "#62A8D6"],
-    [1.0, "#08519C"],
+    [0.75, {"light": "#62A8D6", "dark": "#2E75B0"}],
+    [1.0, {"light": "#08519C", "dark": "#A5D8FF"}],
 ]
-"""Red below zero, blue above, the page's own ground at zero."""
+"""Red below zero, blue above, the page's own ground at zero. On either side the luminance goes one
+way: away from the ground."""
 SIZE: Final[list[list[Any]]] = [
     [0.0, {"light": "#FFFFFF", "dark": "#1A1E26"}],
-    [0.35, "#7FB7DB"],
-    [0.7, "#2C6FA8"],
+    [0.35, {"light": "#7FB7DB", "dark": "#2C5F96"}],
+    [0.7, {"light": "#2C6FA8", "dark": "#6BAEDD"}],
     [1.0, {"light": "#08264D", "dark": "#D9ECFF"}],
 ]
-"""From the page's own ground to full ink."""
+"""From the page's own ground to full ink: ever darker on a light page, ever lighter on a dark
+one."""
+COST: Final[list[list[Any]]] = [
+    [0.0, {"light": "#E9F2F8", "dark": "#1F2A38"}],
+    [1.0, {"light": "#7FB3D8", "dark": "#2F6496"}],
+]
+"""Part of the scale of sizes: lines and marks stand out everywhere, and blank cells are the only
+ones with the page's own ground."""
 CYCLIC: Final[list[list[Any]]] = [
     [0.0, "#3B2F5C"],
     [0.25, "#3F8FB8"],
@@ -52,6 +60,10 @@ COLOURS: Final[dict[str, list[list[Any]]]] = {
     "cyclic": CYCLIC,
 }
 TRAINED_ARC: Final[Ink] = {"light": "rgba(0,121,90,0.45)", "dark": "rgba(63,207,164,0.45)"}
+WORDS: Final[Ink] = {"light": "#4A4F59", "dark": "#C5CAD3"}
+"""Ticks, titles of axes and names in legends."""
+GROUND: Final[Ink] = {"light": "rgba(255,255,255,0.75)", "dark": "rgba(14,17,23,0.75)"}
+"""The page's ground, let through a little: behind a label that curves or bars may reach."""
 REFERENCE: Final[Ink] = {"light": "#3C4149", "dark": "#D5D9E0"}
 BANDS: Final[dict[str, Ink]] = {
     "kept": {"light": "rgba(0,121,90,0.10)", "dark": "rgba(63,207,164,0.14)"},

@@ -24,9 +24,12 @@ PAGES = {
 
 # Streamlit leaves six lines of air above a wide page and one between every two elements. It fades
 # what a run has not reached yet; a board says itself when it waits, and stays readable.
-# Its captions (on white) and the white text of a primary button (on the light blue that suits links
-# on a dark page) have less contrast than the 4.5 that text needs; these colours do in both themes.
-_TIGHTER = """<style>
+# Its captions (on white) and the white text of a primary button and of a chosen chip (on the light
+# blue that suits links on a dark page) have less contrast than the 4.5 that text needs, the white
+# knob of a toggle less than the 3 that controls need; these colours have enough in both themes.
+# What scrolls sideways fades at an edge behind which there is more, where the browser can tell.
+# Its "less than" is escaped: Streamlit drops a style in which a tag seems to begin.
+_TIGHTER = r"""<style>
 [data-testid="stMainBlockContainer"] { padding-top: 2.2rem; padding-bottom: 2rem; }
 [data-testid="stMainBlockContainer"] h1 { font-size: 1.9rem; padding: 0.2rem 0; }
 [data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] { gap: 0.6rem; }
@@ -38,6 +41,26 @@ button[data-testid="stBaseButton-primary"]:enabled {
   background-color: #1B6FB8; border-color: #1B6FB8; color: #FFFFFF;
 }
 button[data-testid="stBaseButton-primary"]:enabled:hover { background-color: #155A96; }
+[data-testid="stMultiSelect"] [data-tag] { background-color: #1B6FB8; color: #FFFFFF; }
+[data-testid="stCheckbox"][data-selected="true"] label > div:first-of-type {
+  background-color: #1B6FB8;
+}
+@property --pv-left { syntax: "\3c number>"; inherits: false; initial-value: 1; }
+@property --pv-right { syntax: "\3c number>"; inherits: false; initial-value: 1; }
+@keyframes pv-scrolled {
+  from { --pv-left: 1; --pv-right: 0.15; }
+  10% { --pv-left: 0.15; --pv-right: 0.15; }
+  90% { --pv-left: 0.15; --pv-right: 0.15; }
+  to { --pv-left: 0.15; --pv-right: 1; }
+}
+@supports (animation-timeline: scroll(self inline)) {
+  .katex-display, [class*="st-key-box-"], .st-key-catalog-tree-box, .posviz-scroll, .posviz-wide,
+  [data-testid="stHtml"] > [style*="overflow-x"] {
+    animation: pv-scrolled linear both; animation-timeline: scroll(self inline);
+    mask-image: linear-gradient(to right, rgb(0 0 0 / var(--pv-left)), black 36px,
+      black calc(100% - 36px), rgb(0 0 0 / var(--pv-right)));
+  }
+}
 </style>"""
 
 

@@ -64,3 +64,13 @@ def test_curves_grow_while_training_runs_a_cancel_keeps_what_is_done_and_a_run_e
     expect(table.get_by_text("trained here in")).to_have_count(2, timeout=30_000)
     page.wait_for_function(f"() => ({POINTS})()['B · Causal mask'] > 1", timeout=30_000)
     assert board.evaluate("(board) => board.mine === true")
+
+    # A stored curve is faint, and so is the sample of it in the legend.
+    looks = page.locator("[data-panel=length] .pv-legend li").evaluate_all(
+        "all => all.map((li) => [li.innerText.includes('stored'), "
+        "Number(getComputedStyle(li.querySelector('.pv-sample')).opacity)])"
+    )
+    assert sorted({(is_stored, opacity < 0.5) for is_stored, opacity in looks}) == [
+        (False, False),
+        (True, True),
+    ]

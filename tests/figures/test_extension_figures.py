@@ -11,7 +11,7 @@ import pytest
 from posviz.figures import theme
 from posviz.figures.lab.loss_by_position import loss_by_position
 from posviz.figures.lab.loss_gap import loss_gap
-from posviz.figures.lab.passkey_grid import passkey_grid
+from posviz.figures.lab.passkey_grid import narrowest, passkey_grid
 from posviz.figures.spec import Series
 
 
@@ -139,3 +139,14 @@ def test_differences_are_drawn_around_none() -> None:
     nothing = loss_gap.build([], window=8192, length=4096)
     assert nothing.data == []
     assert len(nothing.layout["shapes"]) == 1
+
+
+def test_a_grid_asks_for_room_for_the_numbers_in_its_cells() -> None:
+    one, two = narrowest([Cells()]), narrowest([Cells(), Cells()])
+    drawn = passkey_grid.build([Series(name, None, Cells()) for name in ("a", "b")]).layout
+    margin, cells = drawn["margin"], len(Cells().lengths)
+    across = [drawn["xaxis"]["domain"], drawn["xaxis2"]["domain"]]
+    for start, end in across:
+        # 10 characters of a font of 10 pixels, about 5.5 pixels each.
+        assert (two - margin["l"] - margin["r"]) * (end - start) / cells >= 55
+    assert one < two == narrowest([Cells()] * 3)

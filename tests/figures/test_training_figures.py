@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from posviz.figures import Series
+from posviz.figures import Series, theme
 from posviz.figures.lab.extension_ranking import extension_positions, extension_ranking
 from posviz.figures.lab.length_curves import length_curves
 from posviz.figures.lab.memory import PATTERNS, Recall, memory
@@ -149,3 +149,17 @@ def test_every_method_has_its_line_against_position():
 )
 def test_plotly_takes_every_figure_in_both_modes(spec):
     assert len(spec.figure("light").data) == len(spec.figure("dark").data) == len(spec.data)
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_curves_pass_behind_the_labels_of_levels(mode):
+    for figure in (length_curves, position_curves):
+        for label in figure.build(LINE, **TEST).figure(mode).layout.annotations:
+            assert label.bgcolor == theme.GROUND[mode]
+
+
+@pytest.mark.parametrize("figure", [length_curves, position_curves], ids=lambda one: one.title)
+def test_guessing_is_named_at_the_left_where_curves_have_not_risen_to_it(figure):
+    labels = {one["text"]: one for one in figure.build(LINE, **TEST).layout["annotations"]}
+    assert (labels["guessing"]["x"], labels["guessing"]["xanchor"]) == (0, "left")
+    assert (labels["best possible"]["x"], labels["best possible"]["xanchor"]) == (1, "right")

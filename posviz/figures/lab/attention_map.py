@@ -24,7 +24,7 @@ _MAIN, _MARGIN = 0.80, 0.84
     title="Attention of one head",
     formula=r"a_{mn},\quad \textstyle\sum_n a_{mn} = 1",
     help="Each row is a query, each column a key; the colour is the power of ten of the weight, "
-    "pale for little and strong for much; hover for the two tokens. Above: the mean weight that "
+    "faint for little and strong for much; hover for the two tokens. Above: the mean weight that "
     "each key gets from the queries that see it. At the right: the "
     "entropy of each query's weights, beside ln of the number of keys (grey).",
     limits="One text. Weights below 10⁻⁶ have the colour of 10⁻⁶. The last keys are seen by few "

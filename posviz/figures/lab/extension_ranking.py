@@ -129,7 +129,7 @@ def extension_positions(
             levels=[
                 level(trained, f"L = {trained}", across="x", log=False),
                 floor_level(floor, "best possible", is_below=floor > 0),
-                level(chance, "guessing", across="y", log=False),
+                level(chance, "guessing", across="y", log=False, label_at_start=True),
             ],
         ),
     )

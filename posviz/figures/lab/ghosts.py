@@ -14,8 +14,6 @@ UNITS: Mapping[str, str] = {"loss": "nats per token", "accuracy": "share of answ
 
 _OPACITY = 0.4
 _WIDTH = 1.5
-_GROUND = {"light": "rgba(255,255,255,0.8)", "dark": "rgba(14,17,23,0.8)"}
-"""Behind a label that bars may reach."""
 
 
 def ghost(trace: dict[str, Any]) -> dict[str, Any]:
@@ -28,4 +26,4 @@ def floor_level(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The level of the best model; of a loss its label stands below, away from the curves."""
     shape, label = level(value, text, across="y", log=False)
-    return shape, {**label, "yanchor": "top" if is_below else "bottom", "bgcolor": _GROUND}
+    return shape, {**label, "yanchor": "top" if is_below else "bottom"}

@@ -22,7 +22,7 @@ _TILE = 22
     title="Attention map of every head",
     formula=r"a_{mn} = \operatorname{softmax}_n\!\left(q_m \cdot R_{m-n} k_n / \sqrt{D}\right)",
     help="One tile for each head, queries from top to bottom and keys from left to right; the "
-    "colour is the power of ten of the mean weight of a block, pale for little and strong for "
+    "colour is the power of ten of the mean weight of a block, faint for little and strong for "
     "much. A strong left edge is a sink on the first token, a strong diagonal attention to near "
     "tokens. Hover for the head and its "
     "statistic, click to look at it closely.",

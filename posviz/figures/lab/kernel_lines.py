@@ -15,6 +15,10 @@ from posviz.measures.split_angle import Floats
 Lines = Sequence[Series[tuple[Floats, Floats]]]
 """One for each kernel: lengths, ascending, and values; NaN where there is none."""
 
+_SMALLEST, _WIDER = 8, 6
+"""Pixels of the first triangle on the floor, and by how much each further one is wider: those of
+several kernels lie around each other, and all of them are seen."""
+
 
 @dataclass(frozen=True)
 class Refused:
@@ -43,7 +47,9 @@ def kernel_figure(
     floor, and the line has no point there. ``guides`` are names and powers of the length, drawn
     from the first point of the line that ends highest, so that a slope can be read.
     """
-    low_ones = [one for item in lines if (one := _below(item, floor, floor_hover))]
+    low_ones: list[dict[str, Any]] = []
+    for item in lines:
+        low_ones += _below(item, floor, floor_hover, _SMALLEST + _WIDER * len(low_ones))
     traces = [_line(item, hover, floor) for item in lines]
     values = np.concatenate([np.empty(0), *(trace["y"] for trace in [*traces, *low_ones, *more])])
     shown = values[np.isfinite(values) & (values > 0)]
@@ -92,25 +98,29 @@ def _line(item: Series[tuple[Floats, Floats]], hover: str, floor: float) -> dict
     )
 
 
-def _below(item: Series[tuple[Floats, Floats]], floor: float, hover: str) -> dict[str, Any] | None:
+def _below(
+    item: Series[tuple[Floats, Floats]], floor: float, hover: str, size: int
+) -> list[dict[str, Any]]:
     lengths, values = item.measure
     places = np.asarray(lengths)[np.asarray(values, dtype=float) < floor]
     if not len(places):
-        return None
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": item.label,
-        "showlegend": False,
-        "x": places.astype(np.int32),
-        "y": np.full(len(places), floor),
-        "marker": {
-            "symbol": "triangle-down-open",
-            "size": 8,
-            "color": theme.line(item.slot)["color"],
-        },
-        "hovertemplate": f"%{{x:,}} tokens<br>{hover}<extra>%{{fullData.name}}</extra>",
-    }
+        return []
+    return [
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "name": item.label,
+            "showlegend": False,
+            "x": places.astype(np.int32),
+            "y": np.full(len(places), floor),
+            "marker": {
+                "symbol": "triangle-down-open",
+                "size": size,
+                "color": theme.line(item.slot)["color"],
+            },
+            "hovertemplate": f"%{{x:,}} tokens<br>{hover}<extra>%{{fullData.name}}</extra>",
+        }
+    ]
 
 
 def _cross(one: Refused, height: float) -> dict[str, Any]:

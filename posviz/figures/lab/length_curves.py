@@ -64,7 +64,7 @@ def length_curves(
             levels=[
                 level(trained, f"L = {trained}", across="x", log=True),
                 floor_level(best, "best possible", is_below=metric == "loss" and best > 0),
-                level(chance, "guessing", across="y", log=False),
+                level(chance, "guessing", across="y", log=False, label_at_start=True),
             ],
         ),
     )

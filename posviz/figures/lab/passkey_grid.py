@@ -13,6 +13,9 @@ from posviz.figures.spec import FigureSpec, Series, axis, figure, layout
 
 _COLUMNS = 2
 _GAP_X, _GAP_Y = 0.06, 0.2
+_LEFT, _RIGHT = 92, 14
+_CELL = 58
+"""Pixels across that a cell needs so that its numbers are large enough to be read."""
 
 
 class Grid(Protocol):
@@ -97,8 +100,16 @@ def passkey_grid(series: Sequence[Series[Grid]]) -> FigureSpec:
     whole = layout(axes.pop("xaxis", axis("")), axes.pop("yaxis", axis("")))
     more = {"annotations": notes, "shapes": shapes, "height": 70 + 240 * rows}
     return FigureSpec(
-        traces, {**whole, **axes, **more, "margin": {**whole["margin"], "t": 30, "l": 92}}
+        traces,
+        {**whole, **axes, **more, "margin": {**whole["margin"], "t": 30, "l": _LEFT, "r": _RIGHT}},
     )
+
+
+def narrowest(grids: Sequence[Grid]) -> int:
+    """Pixels across below which the numbers in the cells of these grids get too small to read."""
+    columns = min(_COLUMNS, max(len(grids), 1))
+    cells = max((len(grid.lengths) for grid in grids), default=0)
+    return _LEFT + _RIGHT + math.ceil(columns * cells * _CELL / (1 - _GAP_X * (columns - 1)))
 
 
 def _cells(item: Series[Grid], number: str) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def position_curves(
             levels=[
                 level(trained, f"L = {trained}", across="x", log=False),
                 floor_level(best, "best possible", is_below=metric == "loss" and best > 0),
-                level(chance, "guessing", across="y", log=False),
+                level(chance, "guessing", across="y", log=False, label_at_start=True),
             ],
         ),
     )

@@ -98,7 +98,7 @@ class Tiles:
         step = 1 if count <= 16 else 5
         marked = list(range(0, count, step))
         return {
-            "title": {"text": what, "standoff": 4},
+            "title": {"text": what},
             "tickvals": [place + 0.5 for place in marked],
             "ticktext": [str(place) for place in marked],
             **bare,

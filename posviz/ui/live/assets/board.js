@@ -2,7 +2,7 @@
 // element. State lives in a WeakMap by that element; the returned function runs when it goes.
 
 import { Controls } from './controls.js';
-import { el, sample, saveText, setText } from './dom.js';
+import { el, sample, saveText, setText, withCommand } from './dom.js';
 import { readHeader, revive } from './packet.js';
 import { Panel } from './panel.js';
 import { Requests } from './requests.js';
@@ -370,7 +370,7 @@ class Board {
     const text = JSON.stringify(list);
     if (text === this.problemText) return;
     this.problemText = text;
-    this.problemList.replaceChildren(...list.map((p) => el('p', { class: `pv-problem pv-${p.severity}`, text: p.text })));
+    this.problemList.replaceChildren(...list.map((p) => el('p', { class: `pv-problem pv-${p.severity}` }, ...withCommand(p.text))));
   }
 
   fail(text) { this.problemText = null; this.problemList.append(el('p', { class: 'pv-problem pv-error', text })); }

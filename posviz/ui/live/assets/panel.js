@@ -112,14 +112,14 @@ export class Panel {
       const line = resolve(trace.line || {}, dark), marker = resolve(trace.marker || {}, dark);
       const kind = trace.type === 'bar' ? 'bar' : (trace.mode || 'lines').includes('lines') ? 'lines' : 'markers';
       const color = kind === 'lines' ? line.color : typeof marker.color === 'string' ? marker.color : line.color;
-      return { index, name: trace.name, color: color || 'currentColor', dash: line.dash || 'solid', kind };
+      return { index, name: trace.name, color: color || 'currentColor', dash: line.dash || 'solid', kind, look: { opacity: trace.opacity ?? 1, width: kind === 'lines' ? line.width ?? 2 : 2 } };
     });
     const map = mapOf(this.traces), text = JSON.stringify([rows, map && [map.zmin, map.zmax, map.colorscale, dark]]);
     if (text === this.legendText) return;
     this.legendText = text;
     this.rows = rows.map((row) => ({ ...row, value: el('span', { class: 'pv-value' }) }));
     this.legend.replaceChildren(...this.rows.map((row) =>
-      el('li', {}, sample(row.color, row.dash, row.kind), el('span', { class: 'pv-name', text: row.name }), row.value)));
+      el('li', {}, sample(row.color, row.dash, row.kind, row.look), el('span', { class: 'pv-name', text: row.name }), row.value)));
     if (map) this.legend.append(colourBar(map, dark), this.readout);
     this.legend.hidden = !this.legend.childElementCount;
   }
