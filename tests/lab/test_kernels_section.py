@@ -9,7 +9,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from posviz.lab.kernels import KernelPlan
-from posviz.ui.real_attention import kernel_panels, kernel_tables, kernels
+from posviz.lab.kernels.records import KernelRun, Point
+from posviz.lab.workers import Progress, Status
+from posviz.ui.real_attention import kernel_panels, kernel_runs, kernel_tables, kernels
 
 
 def script() -> None:
@@ -137,3 +139,38 @@ def test_numbers_to_be_typed_have_their_unit() -> None:
         "seed",
     ]
     assert app.text_input[0].label == "lengths (tokens)"
+
+
+def run_of(link: str, *lengths: int) -> KernelRun:
+    points = tuple(Point("naive", length, seconds=1e-3 * length) for length in lengths)
+    plan = {"link": link, "lengths": list(lengths), "kernels": "naive"}
+    shape = {"batch": 1, "heads": 2, "head_dim": 16}
+    facts = {"torch": "2", "load": 0.0, "others": 0.0, "threads": 1, "memory": "none"}
+    return KernelRun(plan, link.upper(), shape, "a processor", points=points, facts=facts)
+
+
+def test_every_run_of_a_session_stays_also_one_that_was_cancelled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    state: dict[str, Any] = {"result": None, "status": None}
+    monkeypatch.setattr(kernel_runs, "result_of", lambda key: state["result"])
+    monkeypatch.setattr(kernel_runs, "job_status", lambda key: state["status"])
+    app = opened()
+    assert not any("Measured in this session" in one.value for one in app.markdown)
+    state["result"] = run_of("rope", 64, 128)
+    app.run()
+    assert "Measured in this session: **ROPE, rope, float32, 1 × 2 heads of 16 dimensions, up" in (
+        " ".join(one.value for one in app.markdown)
+    )
+    assert "other settings than those above" in " ".join(one.value for one in app.info)
+    cut = run_of("alibi", 64)
+    state["status"] = Status("cancelled", progress=Progress(1, 4, "", cut), seconds=3.0)
+    app.run()
+    box = app.selectbox(key="kernels-run-shown-2")
+    assert [text.partition(",")[0] for text in box.options] == ["2: ALIBI", "1: ROPE"]
+    assert list(app.dataframe[0].value["length"]) == [64]
+    box.set_value(0).run()
+    assert list(app.dataframe[0].value["length"]) == [64, 128]
+    state["status"] = Status("cancelled", seconds=1.0)  # ended before it measured anything
+    app.run()
+    assert len(app.selectbox(key="kernels-run-shown-2").options) == 2

@@ -522,3 +522,12 @@ def test_the_limit_is_half_of_the_cores_or_what_the_environment_says(monkeypatch
         )
     with pytest.raises(LabError, match="limit must be a whole number from 1; got 0"):
         Pool(limit=0)
+
+
+def test_a_report_without_a_result_so_far_leaves_the_last_one_standing():
+    run = Run(1, "a", task("count"), b"", lambda: True)
+    run.take(Progress(1, 3, "one", "a curve"))
+    run.take(Progress(1, 3, "looking"))
+    assert (run.progress.note, run.progress.partial) == ("looking", "a curve")
+    run.take(Progress(2, 3, "two", "a longer curve"))
+    assert run.progress.partial == "a longer curve"

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,9 +24,18 @@ from posviz.lab.language_model.records import (
     Closely,
     HeadMap,
     Observation,
+    Permuted,
     QueriesKeys,
 )
-from posviz.ui.real_attention import address, code, model_choice, model_section, one_head
+from posviz.ui.real_attention import (
+    address,
+    bert_section,
+    code,
+    extension_drawn,
+    model_choice,
+    model_section,
+    one_head,
+)
 from posviz.ui.real_attention import queries_keys as qk
 from posviz.ui.real_attention.kernel_controls import PLAN as KERNEL_PLAN
 from posviz.ui.real_attention.wish import DECLARED, OF_SECTION, SECTIONS, Order, Wish
@@ -152,6 +162,7 @@ def queries_and_keys(seen: Observation, layer: int, head: int) -> QueriesKeys:
         weight=seen.by_distance[layer, head],
         predicted=seen.predicted_mean[layer, head],
         link=seen.links[0],
+        window=8192,
     )
 
 
@@ -585,6 +596,7 @@ def test_q_and_k_are_carried_to_the_attention_page_as_its_given_pair(finished, s
     assert reading.typed_query == pytest.approx(found.queries[3], rel=1e-4)
     assert reading.typed_key == pytest.approx(found.keys[5], rel=1e-4)
     assert session.view.shown[0].spec.base == 100000
+    assert (reading.trained, reading.length) == (8192, 8192)  # the model's, not the page's
 
 
 def test_what_is_read_is_what_stands_in_the_box(monkeypatch):
@@ -697,3 +709,27 @@ def test_values_of_the_kernels_stay_with_the_kernels():
     assert written(address_of) == {"section": "bert"}
     assert "this section knows no setting 'longest'" in address_of.warning[0].value
     assert "knows no setting 'layer'" in opened(layer="3").warning[0].value
+
+
+def test_what_an_earlier_run_had_read_is_said(monkeypatch):
+    said = []
+    monkeypatch.setattr(extension_drawn.st, "caption", said.append)
+    curve = loss_curve("rope")
+    extension_drawn.resumed([curve])
+    assert said == []
+    again = replace(curve, facts={**curve.facts, "resumed_at": 3072})
+    kept = replace(loss_curve("yarn?scaling_factor=2"), facts={**curve.facts, "from_cache": True})
+    extension_drawn.resumed([curve, again, kept])
+    assert said == [
+        "rope: its first 3,072 tokens were read by a run that was stopped; this one went on from "
+        "there.\n\nyarn?scaling\\_factor=2: taken whole from the cache of an earlier run."
+    ]
+
+
+def test_what_breaks_in_an_encoder_is_said_of_the_head_that_shows_it_best():
+    found = model_stored.stored(Permuted)
+    said = bert_section._broken(found)
+    assert found.order == "shuffled"
+    # By text order nothing of it is left, by ids nearly all.
+    assert "gives them 76% of its attention with true ids" in said
+    assert "With shuffled ids 1% goes to the neighbours in the text, and 74% to the" in said

@@ -192,10 +192,10 @@ def test_cursors_stay_inside_the_plan():
 def test_what_is_not_stored_is_not_promised_where_nothing_can_be_trained(monkeypatch):
     view = view_of(seed=7)
     assert "“Train” above makes" in " ".join(made(view)["length"].notes)
-    monkeypatch.setattr(runs, "missing", lambda *names: "Install torch.")
+    monkeypatch.setattr(runs, "missing", lambda *names, what: "Install torch.")
     notes = " ".join(made(view)["length"].notes)
     assert "“Train”" not in notes
-    assert "not stored; to train them: Install torch." in notes
+    assert "not stored. Install torch." in notes
 
 
 def test_a_value_from_the_board_that_is_not_allowed_keeps_the_view():
@@ -609,10 +609,10 @@ def test_the_page_opens_with_stored_results_their_versions_and_the_command():
 
 
 def test_without_torch_the_page_says_how_to_get_it_and_still_shows_what_is_stored(monkeypatch):
-    monkeypatch.setattr(runs, "missing", lambda *names: f"This needs {names[0]}.")
+    monkeypatch.setattr(runs, "missing", lambda *names, what: f"{what} needs {names[0]}: `make x`.")
     app = page()
     assert all(button.disabled for button in app.button)
-    assert "This needs torch." in [caption.value for caption in app.caption]
+    assert "Training needs torch\\: `make x`." in [caption.value for caption in app.caption]
     assert any("posviz-trained'" in one.proto.body for one in app.get("html"))
 
 

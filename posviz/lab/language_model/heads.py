@@ -6,7 +6,6 @@ import numpy as np
 import torch
 
 from posviz import attention, link
-from posviz.encodings.base import Encoding
 from posviz.lab.language_model import load, predicted
 from posviz.lab.language_model.layers import Seen, encoded, spec_of
 from posviz.lab.language_model.observe import checked_tokens, map_of, one_layer
@@ -26,9 +25,9 @@ def closely(report: Report, *, model: str, text: str, layer: int, head: int) -> 
     """
     loaded = load.decoder(model, report)
     read = load.tokens_of(loaded, text, MOST_TOKENS)
-    spec = spec_of(loaded, layer)
+    spec_of(loaded, layer)  # refuses before anything is measured
     seen = one_layer(loaded, read, layer, head, report)
-    return Closely(map=map_of(seen, head, model, read), pair=_pair(seen, head, spec, model, read))
+    return Closely(map=map_of(seen, head, model, read), pair=_pair(seen, head, loaded, model, read))
 
 
 def queries_and_keys(
@@ -42,11 +41,12 @@ def queries_and_keys(
     """
     loaded = load.decoder(model, report)
     read = load.tokens_of(loaded, text, checked_tokens(tokens))
-    spec = spec_of(loaded, layer)
-    return _pair(one_layer(loaded, read, layer, head, report), head, spec, model, read)
+    spec_of(loaded, layer)  # refuses before anything is measured
+    return _pair(one_layer(loaded, read, layer, head, report), head, loaded, model, read)
 
 
-def _pair(seen: Seen, head: int, spec: Encoding, model: str, read: load.Tokens) -> QueriesKeys:
+def _pair(seen: Seen, head: int, loaded: load.Loaded, model: str, read: load.Tokens) -> QueriesKeys:
+    spec = spec_of(loaded, seen.layer)
     q, k = seen.queries[head].double(), seen.keys_by_head[head].double()
     mean_q, mean_k = (one[1:].mean(dim=0).numpy() for one in (q, k))
     rest = len(read.pieces) - 1
@@ -70,6 +70,7 @@ def _pair(seen: Seen, head: int, spec: Encoding, model: str, read: load.Tokens) 
         weight=observed.mean_by_distance(weights).numpy(),
         predicted=expected_by_distance(given),
         link=link(spec),
+        window=loaded.reading.trained_window or loaded.reading.window,
     )
 
 

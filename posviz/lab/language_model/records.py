@@ -152,6 +152,7 @@ class QueriesKeys:
     weight : (n - 1,) measured mean attention among the tokens after the first, at a distance.
     predicted : (n - 1,) the mean attention that ``given`` makes in a softmax over those tokens.
     link : the encoding, as the core reads it from the model's configuration.
+    window : tokens that the model was trained on, by its configuration; None where it says none.
     """
 
     model: str
@@ -170,6 +171,7 @@ class QueriesKeys:
     weight: np.ndarray
     predicted: np.ndarray
     link: str
+    window: int | None
 
 
 @dataclass(frozen=True, kw_only=True)

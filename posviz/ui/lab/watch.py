@@ -114,6 +114,11 @@ def place(number: int) -> str:
 
 
 def _times(status: Status) -> str:
+    ends = "" if status.is_cancelling else "; to reload the page ends it"
+    return f"{_clock(status)}{ends}"
+
+
+def _clock(status: Status) -> str:
     if status.phase == "queued":
         return f"waiting for {duration(status.seconds)}"
     used = f"{duration(status.seconds)} used"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from posviz.figures.lab.position_breaks import neighbour_shares, permuted_maps
@@ -172,15 +173,38 @@ def _results(found: Permuted, wish: Wish) -> None:
         "heads."
     )
     columns = st.columns(4)
-    columns[0].metric("cosine of the text's two embeddings", f"{found.cosine:.4f}")
+    columns[0].metric(
+        "cosine of the text's two embeddings",
+        f"{found.cosine:.4f}",
+        help="Between what the model makes of the text with true ids and with the other ones: 1 "
+        "where the ids do not matter to it.",
+    )
     columns[1].metric(
-        f"weight moved in layer {head[0]}, head {head[1]}", f"{float(found.change[head]):.0%}"
+        f"weight moved in layer {head[0]}, head {head[1]}",
+        f"{float(found.change[head]):.0%}",
+        help="The share of a query's attention that went to other tokens, mean of all queries: 0 % "
+        "for the same map, 100 % where no weight stayed.",
     )
     if not math.isnan(found.similarity):
         columns[2].metric("likeness of the two texts, true ids", f"{found.similarity:.4f}")
         columns[3].metric(f"the same, {found.order} ids", f"{found.permuted_similarity:.4f}")
+    st.markdown(_broken(found))
     draw(_maps(found, head))
     draw(_neighbours(found, head), on_select=clicked(f"plot-{DOTS}", "bert_layer", "bert_head"))
+
+
+def _broken(found: Permuted) -> str:
+    """What breaks, and what follows the ids instead, in the head that looks beside it most."""
+    place = np.unravel_index(int(np.argmax(found.neighbours)), found.neighbours.shape)
+    true, text, ids = (
+        float(one[place])
+        for one in (found.neighbours, found.permuted_neighbours, found.id_neighbours)
+    )
+    return (
+        f"The head that looks at its neighbours most, layer {place[0]}, head {place[1]}, gives "
+        f"them {true:.0%} of its attention with true ids. With {found.order} ids {text:.0%} goes "
+        f"to the neighbours in the text, and {ids:.0%} to the tokens whose ids are neighbours."
+    )
 
 
 def _maps(found: Permuted, head: tuple[int, int]) -> Drawn:

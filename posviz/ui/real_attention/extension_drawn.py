@@ -232,6 +232,22 @@ def applied(
         st.markdown("\n".join(lines))
 
 
+def resumed(found: Sequence[LossCurve]) -> None:
+    """What was not read in this run, since an earlier one had read it."""
+    lines = []
+    for one in found:
+        before = int(one.facts.get("resumed_at", 0))
+        if one.facts.get("from_cache"):
+            lines.append(f"{literal(one.link)}: taken whole from the cache of an earlier run.")
+        elif before:
+            lines.append(
+                f"{literal(one.link)}: its first {before:,} tokens were read by a run that was "
+                "stopped; this one went on from there."
+            )
+    if lines:
+        st.caption("\n\n".join(lines))
+
+
 def facts(found: Sequence[LossCurve | PasskeyGrid]) -> None:
     """Seed, versions, hashes and machine, as far as all of them agree on them."""
     shared = _seed(found)

@@ -179,6 +179,7 @@ def _results(source: Source | None, wish: Wish, usable: Sequence[str]) -> None:
     if curves:
         gaps = extension_plan.known_gaps(source, wish, curves) if source else ()
         extension_drawn.curves(curves, gaps, extension_code.losses(wish), name="own")
+        extension_drawn.resumed(curves)
     progress(KEYS, _keys_so_far)
     grids = _known(source, wish, usable, "passkey", result_of(KEYS))
     if grids:

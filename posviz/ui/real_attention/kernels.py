@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 import streamlit as st
 
 from posviz.lab import installed
 from posviz.lab.kernels.records import STORED, KernelRun, read_runs
 from posviz.lab.workers import Job, Status
-from posviz.ui.lab import figures_in_place, progress, result_of, run_job
+from posviz.ui.lab import figures_in_place, progress, run_job
 from posviz.ui.literal import literal, with_code
-from posviz.ui.real_attention import kernel_controls, kernel_panels, kernel_tables, model_choice
+from posviz.ui.real_attention import (
+    kernel_controls,
+    kernel_panels,
+    kernel_runs,
+    kernel_tables,
+    model_choice,
+)
 
 KEY = "kernels"
 TASK = "posviz.lab.kernels.run:measure"
@@ -43,20 +48,19 @@ def show() -> None:
             with st.popover("In Python", key=f"{KEY}-python"):
                 st.code(kernel_tables.call(plan.arguments), "python")
             st.caption(kernel_controls.summary(plan), width="stretch")
-    progress(KEY, _so_far, _finished)
-    is_own = result_of(KEY) is not None
-    if not is_own or st.toggle("Show the stored results too", key=f"{KEY}-show-stored"):
-        _stored(f"{KEY}-kept" if is_own else KEY)
+    progress(KEY, _so_far)
+    kept = kernel_runs.of_session(KEY)
+    if kept:
+        _draw(kernel_runs.chosen(kept, plan, KEY))
+    if not kept or st.toggle("Show the stored results too", key=f"{KEY}-show-stored"):
+        _stored(f"{KEY}-kept" if kept else KEY)
 
 
 def _so_far(status: Status) -> None:
+    """What a run has measured while it goes on; once it has ended it is one of the session's."""
     partial = status.progress.partial if status.progress else None
-    if isinstance(partial, KernelRun) and partial.points:
-        _draw(partial)
-
-
-def _finished(result: Any) -> None:
-    _draw(result)
+    if status.is_active and isinstance(partial, KernelRun) and partial.points:
+        _draw(partial, f"{KEY}-live")
 
 
 @functools.cache

@@ -96,10 +96,9 @@ def _one(found: QueriesKeys, name: str, place: int | None) -> tuple[np.ndarray, 
 def parameters(found: QueriesKeys, q: np.ndarray, k: np.ndarray) -> dict[str, str]:
     """The address of the attention page with this query and key, to five significant digits."""
     spec = parse(found.link)
-    window = getattr(spec, "original_max_position_embeddings", None)
     assert isinstance(spec, RotaryEncoding)
     return {
-        **carried.parameters([spec], length=window or 8192, trained=window),
+        **carried.parameters([spec], length=found.window, trained=found.window),
         "question": "given",
         "typed_query": _numbers(q),
         "typed_key": _numbers(k),

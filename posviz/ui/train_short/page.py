@@ -7,7 +7,7 @@ import streamlit as st
 from posviz.lab.training.plan import EXTENSION_SECONDS, MOST_SECONDS, TRAINING_TIME
 from posviz.ui import exchange, live
 from posviz.ui.lab import progress
-from posviz.ui.literal import literal
+from posviz.ui.literal import literal, with_code
 from posviz.ui.slots.page import session_of
 from posviz.ui.train_short import runs, sections
 from posviz.ui.train_short.curves import curves_of
@@ -94,7 +94,7 @@ def _start(view: View) -> None:
         ):
             runs.start_training(view)
             st.rerun()
-        st.caption(literal(why) if why else _plan_in_words(view), width="content")
+        st.caption(with_code(why) if why else _plan_in_words(view), width="content")
 
 
 def _plan_in_words(view: View) -> str:

@@ -183,7 +183,7 @@ def _how_to(view: View, curves: Sequence[Curve]) -> list[str]:
     if all(c.trained for c in curves):
         return []
     if why := runs.absent():
-        return [f"curves of these settings are not stored; to train them: {why}"]
+        return [f"curves of these settings are not stored. {why}"]
     seconds = expected_seconds(view.plan, curves)
     about = f", about {seconds:.0f} s of one core each" if seconds else ""
     return [f"“Train” above makes the curves of these settings{about}"]

@@ -25,7 +25,7 @@ MOST_KEPT = 60
 
 def absent() -> str:
     """Why nothing can be trained here, in one sentence; empty where it can."""
-    return missing("torch")
+    return missing("torch", what="Training")
 
 
 def start_training(view: View) -> None:

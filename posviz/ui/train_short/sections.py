@@ -9,7 +9,8 @@ from posviz.lab.training.plan import EXTENDED_BY
 from posviz.lab.training.stored import COMMAND
 from posviz.lab.training.tasks import TASKS
 from posviz.ui.context_extension.tables import table
-from posviz.ui.literal import literal
+from posviz.ui.lab import job_status
+from posviz.ui.literal import literal, with_code
 from posviz.ui.train_short import extension, results, runs, words
 from posviz.ui.train_short.curves import Swapped, curves_of, everything_stored, extension_of
 from posviz.ui.train_short.view import SLOTS, View
@@ -92,7 +93,12 @@ def _extension(view: View) -> None:
         ):
             runs.start_extension(view)
             st.rerun()
-        st.caption(literal(why) if why else _extension_in_words(view))
+        st.caption(with_code(why) if why else _extension_in_words(view))
+    status = job_status(runs.EXTEND)
+    if status is not None and status.is_active:
+        # The button may stand far below the bar with its Cancel.
+        part = status.progress.part if status.progress else 0.0
+        st.progress(part, text="In training; time and Cancel stand at the top of the page.")
     _ranking(swapped)
 
 
