@@ -45,6 +45,8 @@ button[data-testid="stBaseButton-primary"]:enabled:hover { background-color: #15
 [data-testid="stCheckbox"][data-selected="true"] label > div:first-of-type {
   background-color: #1B6FB8;
 }
+/* Slanted letters reach a pixel or two beyond their box: without room it would scroll, and fade. */
+.katex-display { padding-right: 4px; }
 @property --pv-left { syntax: "\3c number>"; inherits: false; initial-value: 1; }
 @property --pv-right { syntax: "\3c number>"; inherits: false; initial-value: 1; }
 @keyframes pv-scrolled {

@@ -13,6 +13,8 @@ from posviz.lab.language_model.sources import SMOLLM2
 
 pytestmark = [pytest.mark.browser, pytest.mark.alone]
 APP = Path(__file__).parents[2] / "app.py"
+FADES = """() => [...document.querySelectorAll('.katex-display')]
+    .map((formula) => getComputedStyle(formula).getPropertyValue('--pv-right'))"""
 LOADING = 120_000
 """Milliseconds that a busy machine may take to load the model and run it."""
 
@@ -27,6 +29,8 @@ def test_a_run_shows_every_head_and_a_click_on_a_tile_chooses_one(page: Page, se
     expect(page.get_by_text("Stored results")).to_be_hidden(timeout=LOADING)
     expect(page.get_by_role("heading", name="Attention map of all 270 heads")).to_be_visible()
     expect(page.get_by_role("heading", name="Layer 16, head 0", exact=True)).to_be_visible()
+    # What does not scroll does not fade: there is nothing more of these formulas to see.
+    assert set(page.evaluate(FADES)) == {"1"}
     plot = page.locator(".st-key-plot-heads .nsewdrag").first
     plot.scroll_into_view_if_needed()
     box = plot.bounding_box()
