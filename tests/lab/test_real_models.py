@@ -105,3 +105,19 @@ def test_without_positions_the_dog_bites_the_man_who_bites_the_dog():
 def test_an_encoder_has_no_causal_attention_to_observe():
     with pytest.raises(LabError, match="all-MiniLM-L6-v2 is an encoder of the BERT family"):
         observe.observe(no_report, model="minilm", text=PASSAGE)
+
+
+@needs_decoder
+def test_a_file_that_was_not_copied_whole_is_said_to_be_cut(tmp_path, monkeypatch):
+    monkeypatch.setenv("POSVIZ_LOCAL_MODELS", "1")
+    whole = sources.SMOLLM2.path
+    assert whole is not None
+    cut = tmp_path / "cut.gguf"
+    with whole.open("rb") as file:
+        cut.write_bytes(file.read(20 << 20))
+    with pytest.raises(LabError) as refused:
+        observe.observe(no_report, model=str(cut), text=PASSAGE)
+    assert str(refused.value) == (
+        "transformers cannot read cut.gguf: the file ends within a tensor; it was not copied or "
+        "downloaded whole."
+    )

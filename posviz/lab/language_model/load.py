@@ -174,4 +174,7 @@ def _read(reader: Any, path: Path, **options: Any) -> Any:
             )
     except (*_UNREADABLE, errors.StrictDataclassError) as error:
         told = " ".join(str(error).split())[:300]
+        if path.suffix == ".gguf" and told.startswith("cannot reshape array"):
+            # The reader's words for a tensor that goes on beyond the end of the file.
+            told = "the file ends within a tensor; it was not copied or downloaded whole."
         raise LabError(f"transformers cannot read {path.name}: {told}") from error
