@@ -17,6 +17,7 @@ import posviz.ui.lab
 from posviz.lab import installed
 from posviz.lab.extension import stored
 from posviz.lab.extension.records import MEASURED, Gap, LossCurve, PasskeyGrid
+from posviz.lab.hashes import text_hash
 from posviz.lab.language_model import sources
 from posviz.lab.language_model import stored as model_stored
 from posviz.lab.language_model.records import (
@@ -31,7 +32,11 @@ from posviz.ui.real_attention import (
     address,
     bert_section,
     code,
+    extension_code,
     extension_drawn,
+    extension_plan,
+    extension_section,
+    extension_text,
     model_choice,
     model_section,
     one_head,
@@ -413,7 +418,7 @@ def loss_curve(link: str) -> LossCurve:
         facts={
             "settings": {"rope_parameters": {"rope_type": "default", "rope_theta": 100000.0}},
             "check": {"severity": "warn", "diagnoses": ["PV202: too short."]},
-            "text_hash": "abc",
+            "text_hash": text_hash(extension_text.passage()),
             "seed": "nothing is drawn",
         },
     )
@@ -437,7 +442,7 @@ def passkeys(link: str) -> PasskeyGrid:
         rope_parameters={"rope_type": "default"},
         is_done=True,
         example="\n\nDiego",
-        facts={"seed": 7, "text_hash": "abc"},
+        facts={"seed": 7, "text_hash": text_hash(extension_text.passage())},
     )
 
 
@@ -733,3 +738,58 @@ def test_what_breaks_in_an_encoder_is_said_of_the_head_that_shows_it_best():
     # By text order nothing of it is left, by ids nearly all.
     assert "gives them 76% of its attention with true ids" in said
     assert "With shuffled ids 1% goes to the neighbours in the text, and 74% to the" in said
+
+
+def with_text(app, name, content):
+    app.file_uploader[0].set_value((name, content, "text/plain")).run()
+    assert not app.exception
+    return app
+
+
+def test_a_text_of_ones_own_is_read_and_given_back(monkeypatch):
+    asked = []
+    monkeypatch.setattr(posviz.ui.lab, "run_job", lambda key, job: asked.append(job.arguments))
+    monkeypatch.setattr(model_choice, "choose_model", lambda wish: sources.SMOLLM2)
+    monkeypatch.setattr(extension_plan, "settings", lambda *_: None)
+    for part in ("_preview", "_results"):
+        monkeypatch.setattr(extension_section, part, lambda *_: None)
+    app = with_text(opened(section="extension"), "own.txt", "\ufeffGrün ist es.".encode())
+    assert "Reads **own.txt**, 12 characters." in texts(app)
+    app.button(key="run-real_attention_loss").click().run()
+    assert asked[-1]["text"] == "Grün ist es."
+    next(one for one in app.button if one.label == "Back to alice.txt").click().run()
+    app.button(key="run-real_attention_loss").click().run()
+    assert asked[-1]["text"] == extension_text.passage()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"abc\xff", r"must be text in UTF-8; its byte 3 is not. It was not used."),
+        (b" \n", "the file own.txt is empty. It was not used."),
+    ],
+)
+def test_a_file_that_is_no_text_is_refused_in_a_sentence(content, said):
+    app = with_text(opened(section="extension"), "own.txt", content)
+    assert any(said in one.value.replace("\\", "") for one in app.error)
+    assert not any("Reads **" in one for one in texts(app))
+
+
+def test_curves_of_another_text_are_not_taken_for_those_of_this_one(monkeypatch):
+    plan = {"length": 256}
+    curve = loss_curve("rope")
+    held = replace(curve, facts={**curve.facts, "plan": plan})
+    assert extension_section._is_of(held, plan)
+    monkeypatch.setattr(extension_text, "text", lambda: "another one")
+    assert not extension_section._is_of(held, plan)
+
+
+def test_the_code_of_a_run_reads_the_text_that_the_run_reads(monkeypatch):
+    assert 'path = files("posviz.lab") / "passages" / "alice.txt"' in extension_code.losses(Wish())
+    own = extension_text.OwnText("it's mine.txt", "abc")
+    monkeypatch.setattr(extension_text, "own", lambda: own)
+    for code_of in (extension_code.losses, extension_code.passkeys):
+        found = code_of(Wish())
+        compile(found, "code", "exec")
+        assert 'path = Path("it\'s mine.txt")' in found
+        assert "importlib" not in found

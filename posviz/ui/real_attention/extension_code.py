@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from posviz.ui.real_attention import extension_plan
+from posviz.ui.real_attention import extension_plan, extension_text
 from posviz.ui.real_attention.wish import Wish
+
+_PASSAGE = f'files("posviz.lab") / "passages" / "{extension_text.PASSAGE}"'
 
 
 def losses(wish: Wish) -> str:
@@ -23,10 +25,15 @@ def passkeys(wish: Wish) -> str:
 
 def _call(function: str, given: Mapping[str, Any], line: str) -> str:
     values = "".join(f"    {name}={value!r},\n" for name, value in given.items() if name != "text")
+    held = extension_text.own()
+    if held is None:
+        read, path = "from importlib.resources import files", _PASSAGE
+    else:
+        read, path = "from pathlib import Path", f"Path({held.name!r})"
     return (
-        "from importlib.resources import files\n\n"
+        f"{read}\n\n"
         f"from posviz.lab.extension.several import {function}\n\n"
-        'path = files("posviz.lab") / "passages" / "alice.txt"\n'
+        f"path = {path}\n"
         f"found, problems = {function}(\n"
         "    lambda progress: None,\n"
         f'{values}    text=path.read_text(encoding="utf-8"),\n'

@@ -9,6 +9,7 @@ import streamlit as st
 
 from posviz.lab.extension.plan import LONGEST
 from posviz.lab.extension.records import LossCurve, PasskeyGrid
+from posviz.lab.hashes import text_hash
 from posviz.lab.language_model.sources import Source
 from posviz.lab.workers import Job, Status
 from posviz.ui.literal import literal
@@ -19,6 +20,7 @@ from posviz.ui.real_attention import (
     extension_drawn,
     extension_plan,
     extension_stored,
+    extension_text,
     model_choice,
 )
 from posviz.ui.real_attention.drawn import picture
@@ -71,11 +73,13 @@ def show(wish: Wish) -> None:
         "as it still finds what stands far back: the pass keys ask that."
     )
     model_choice.say_what_is_missing(wish)
+    st.markdown("[A run of your own](#a-run-of-your-own) stands below the stored results.")
     extension_stored.show()
     st.divider()
     st.markdown("#### A run of your own")
     model_choice.start_from(LESSONS)
     source = model_choice.choose_model(wish)
+    extension_text.choose()
     _controls(wish)
     usable, problems = _usable(source, wish)
     for problem in problems:
@@ -211,7 +215,8 @@ def _known(
 
 def _is_of(one: LossCurve | PasskeyGrid, plan: dict[str, Any]) -> bool:
     held = one.facts.get("plan", {})
-    return {name: held.get(name) for name in plan} == plan
+    is_of_text = one.facts["text_hash"] == text_hash(extension_text.text())
+    return is_of_text and {name: held.get(name) for name in plan} == plan
 
 
 def _losses_so_far(status: Status) -> None:
