@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -27,8 +28,10 @@ print(json.dumps({"ratio": ratio, "count": count, "modules": list(sys.modules)})
 
 
 def load_catalog() -> dict[str, object]:
+    # More threads make NumPy's import, and it alone, take longer.
+    env = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     output = subprocess.run(
-        [sys.executable, "-c", LOAD], check=True, capture_output=True, text=True, cwd=ROOT
+        [sys.executable, "-c", LOAD], check=True, capture_output=True, text=True, cwd=ROOT, env=env
     ).stdout
     return dict(json.loads(output))
 
@@ -46,8 +49,8 @@ def test_the_catalog_loads_soon_and_without_any_heavy_package() -> None:
     }
     assert heavy & set(loads[0]["modules"]) == set()
     assert loads[0]["count"] > 0
-    # About 1.3; NumPy and pydantic take a fifth of a second, so that all is there in half a one.
-    assert min(float(load["ratio"]) for load in loads) < 2
+    # About 3: NumPy and pydantic take a tenth of a second, so that all is there in half a one.
+    assert min(float(load["ratio"]) for load in loads) < 4.5
 
 
 def imported_by(path: Path) -> set[str]:
