@@ -70,7 +70,8 @@ def in_words(counts: Counter[str]) -> str:
 
 def main() -> int:
     counts: Counter[str] = Counter()
-    # The checks take one core for half a minute, so the second core is not left idle.
+    # Fuzzing takes one core for its two minutes: beside the checks, which take the other, and then
+    # beside tests that count no seconds of the clock.
     with ThreadPoolExecutor(max_workers=1) as beside:
         broken_inputs = beside.submit(fuzz)
         done = check.check()

@@ -1,6 +1,6 @@
 """What every encoding is: a small frozen spec whose fields are declared parameters."""
 
-# Annotations stay objects in this file: as text, each of the eighty subclasses would evaluate them
+# Annotations stay objects in this file: as text, each subclass would evaluate them
 # again, a tenth of the time that the catalog takes to load.
 
 from collections.abc import Mapping
@@ -53,7 +53,7 @@ class Encoding(Declared):
     edit; the file's stem is its id and appears in links.
     """
 
-    # Sixty classes build what they validate with when it is first needed, not when they load.
+    # Classes build what they validate with when it is first needed, not when they load.
     model_config = ConfigDict(defer_build=True)
 
     id: ClassVar[str]
@@ -96,7 +96,7 @@ class Encoding(Declared):
         super().__init_subclass__(**kwargs)
         cls.id = cls.__module__.rpartition(".")[2]
 
-    # Type checkers would else refuse `get("yarn")(scaling_factor=8)`: this class has no fields.
+    # Type checkers would otherwise refuse `get("yarn")(scaling_factor=8)`, for want of fields here.
     def __init__(self, **values: Any) -> None:
         super().__init__(**values)
 

@@ -21,6 +21,8 @@ def lettered(layout: dict[str, Any]) -> dict[str, Any]:
     """The layout with sizes, inks and places of its letters; what it says itself stays."""
     axes = {name: _axis(name, value) for name, value in layout.items() if _AXIS.fullmatch(name)}
     legend = layout.get("legend", {})
+    # On a ground of its own: plotly's is the colour of the line.
+    hover = {"bgcolor": theme.GROUND, **layout.get("hoverlabel", {})}
     notes = [
         {**note, "font": _font(note.get("font", {}))} for note in layout.get("annotations", ())
     ]
@@ -30,7 +32,7 @@ def lettered(layout: dict[str, Any]) -> dict[str, Any]:
         "annotations": notes,
         # Streamlit moves tick labels 12 pixels away, to where the title of a fixed margin stands.
         "margin": {"pad": 0, **layout.get("margin", {})},
-        "hoverlabel": {"font": {"color": theme.WORDS}},
+        "hoverlabel": {**hover, "font": _font(hover.get("font", {}))},
         "legend": {**legend, "font": _font(legend.get("font", {}))},
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-_WITH_MODELS = "`make models` installs what it takes, and the models"
+_WITH_MODELS = "`make models` installs these packages and the models"
 WAYS = {
     "torch": "`make run` without LITE=1 installs it (with pip: posviz[torch])",
     "transformers": _WITH_MODELS,
@@ -27,7 +27,7 @@ def missing(*packages: str, what: str = "This") -> str:
         return ""
     verb = "is" if len(absent) == 1 else "are"
     ways = [WAYS[name] for name in absent]
-    # It brings torch, too, so one instruction is enough.
+    # `make models` also brings torch, so one instruction is enough.
     way = _WITH_MODELS if _WITH_MODELS in ways else ways[0]
     return f"{what} needs {_listed(absent)}, which {verb} not installed here: {way}."
 

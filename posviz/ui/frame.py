@@ -63,6 +63,7 @@ button[data-testid="stBaseButton-primary"]:enabled:hover { background-color: #15
       black calc(100% - 36px), rgb(0 0 0 / var(--pv-right)));
   }
 }
+.posviz-scroll:focus-visible, .posviz-wide:focus-visible { outline-offset: -2px; }
 </style>"""
 
 

@@ -36,7 +36,7 @@ def test_ticks_titles_and_the_legend_have_ink_of_the_page(build, mode):
     assert {one.tickfont.color for one in axes} == {ink}
     assert {one.title.font.color for one in axes} == {ink}
     assert layout.legend.font.color == ink
-    assert layout.hoverlabel.font.color == ink
+    assert (layout.hoverlabel.font.color, layout.hoverlabel.bgcolor) == (ink, theme.GROUND[mode])
 
 
 @pytest.mark.parametrize("build", [maps, heads])

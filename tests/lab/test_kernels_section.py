@@ -117,7 +117,14 @@ def test_a_number_that_was_not_measured_is_a_dash_and_a_column_without_a_word_is
 
 
 @pytest.mark.parametrize(
-    ("count", "told"), [(1.04, "1 core"), (0.97, "0.97 cores"), (1.25, "1.2 cores"), (2, "2 cores")]
+    ("count", "told"),
+    [
+        (1.04, "1 core"),
+        (0.97, "0.97 cores"),
+        (1.25, "1.2 cores"),
+        (2, "2 cores"),
+        (123.4, "123 cores"),
+    ],
 )
 def test_cores_that_others_used_are_counted_in_words(count: float, told: str) -> None:
     stored = kernels._stored_runs()[1][0]
@@ -143,7 +150,7 @@ def test_numbers_to_be_typed_have_their_unit() -> None:
 
 def run_of(link: str, *lengths: int) -> KernelRun:
     points = tuple(Point("naive", length, seconds=1e-3 * length) for length in lengths)
-    plan = {"link": link, "lengths": list(lengths), "kernels": "naive"}
+    plan = KernelPlan(link=link, lengths=list(lengths), kernels="naive").arguments
     shape = {"batch": 1, "heads": 2, "head_dim": 16}
     facts = {"torch": "2", "load": 0.0, "others": 0.0, "threads": 1, "memory": "none"}
     return KernelRun(plan, link.upper(), shape, "a processor", points=points, facts=facts)
@@ -169,8 +176,40 @@ def test_every_run_of_a_session_stays_also_one_that_was_cancelled(
     box = app.selectbox(key="kernels-run-shown-2")
     assert [text.partition(",")[0] for text in box.options] == ["2: ALIBI", "1: ROPE"]
     assert list(app.dataframe[0].value["length"]) == [64]
-    box.set_value(0).run()
+    box.set_value(1).run()
     assert list(app.dataframe[0].value["length"]) == [64, 128]
     state["status"] = Status("cancelled", seconds=1.0)  # ended before it measured anything
     app.run()
     assert len(app.selectbox(key="kernels-run-shown-2").options) == 2
+
+
+def test_the_newest_runs_are_kept_each_once_under_its_own_number(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    state: dict[str, Any] = {"result": run_of("rope", 64), "status": None}
+    session: dict[str, Any] = {}
+    monkeypatch.setattr(kernel_runs, "result_of", lambda key: state["result"])
+    monkeypatch.setattr(kernel_runs, "job_status", lambda key: state["status"])
+    monkeypatch.setattr(kernel_runs.st, "session_state", session)
+    assert list(kernel_runs.of_session("kernels")) == [1]
+    for length in range(2, 2 + kernel_runs.MOST_KEPT + 3):
+        cut = run_of("alibi", length)
+        state["status"] = Status("cancelled", progress=Progress(1, 4, "", cut), seconds=3.0)
+        kernel_runs.of_session("kernels")
+        runs = kernel_runs.of_session("kernels")  # a page runs more often than a job ends
+        assert runs[max(runs)] is cut
+        assert max(runs) == length
+    assert len(runs) == kernel_runs.MOST_KEPT
+    assert all(run.link == "alibi" for run in runs.values())
+
+
+def test_settings_that_were_measured_are_not_called_other_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = run_of("rope", 64)
+    said: list[str] = []
+    monkeypatch.setattr(kernel_runs.st, "info", said.append)
+    kernel_runs.chosen({1: run}, KernelPlan(**run.plan), "kernels")
+    assert said == []
+    kernel_runs.chosen({1: run}, KernelPlan(**{**run.plan, "seed": 3}), "kernels")
+    assert len(said) == 1

@@ -170,7 +170,7 @@ def test_a_time_is_said_in_words(seconds, text):
 def test_the_bar_tells_what_is_done_and_how_long_it_takes():
     running = Status("running", 0, Progress(1, 4, "chunk *1*"), 12.0, 36.0)
     assert watch._doing(running) == r"chunk \*1\*"
-    assert watch._times(running) == "12 s used, about 36 s left; to reload the page ends it"
+    assert watch._times(running) == "12 s used, about 36 s left; reloading the page ends it"
     cancelling = Status("running", 0, Progress(1, 4), 12.0, is_cancelling=True)
     assert (watch._doing(cancelling), watch._times(cancelling)) == (
         "Cancelling …",

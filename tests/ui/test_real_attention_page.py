@@ -265,7 +265,7 @@ def test_several_libraries_that_are_missing_are_one_instruction(monkeypatch):
     monkeypatch.setattr(installed, "is_installed", lambda name: False)
     assert installed.missing("torch", "transformers", "accelerate", what="Running a model") == (
         "Running a model needs torch, transformers and accelerate, which are not installed here: "
-        "`make models` installs what it takes, and the models."
+        "`make models` installs these packages and the models."
     )
 
 
@@ -726,8 +726,8 @@ def test_what_an_earlier_run_had_read_is_said(monkeypatch):
     kept = replace(loss_curve("yarn?scaling_factor=2"), facts={**curve.facts, "from_cache": True})
     extension_drawn.resumed([curve, again, kept])
     assert said == [
-        "rope: its first 3,072 tokens were read by a run that was stopped; this one went on from "
-        "there.\n\nyarn?scaling\\_factor=2: taken whole from the cache of an earlier run."
+        "rope: its first 3,072 tokens were read by a run that was stopped; the next one went on "
+        "from there.\n\nyarn?scaling\\_factor=2: measured before, and taken from the cache."
     ]
 
 
@@ -749,7 +749,7 @@ def with_text(app, name, content):
 def test_a_text_of_ones_own_is_read_and_given_back(monkeypatch):
     asked = []
     monkeypatch.setattr(posviz.ui.lab, "run_job", lambda key, job: asked.append(job.arguments))
-    monkeypatch.setattr(model_choice, "choose_model", lambda wish: sources.SMOLLM2)
+    monkeypatch.setattr(model_choice, "choose_model", lambda wish, is_told: sources.SMOLLM2)
     monkeypatch.setattr(extension_plan, "settings", lambda *_: None)
     for part in ("_preview", "_results"):
         monkeypatch.setattr(extension_section, part, lambda *_: None)
@@ -793,3 +793,24 @@ def test_the_code_of_a_run_reads_the_text_that_the_run_reads(monkeypatch):
         compile(found, "code", "exec")
         assert 'path = Path("it\'s mine.txt")' in found
         assert "importlib" not in found
+
+
+@pytest.mark.parametrize(
+    ("order", "ending"),
+    [
+        ("equal", "goes to the neighbours in the text; no id has a neighbour."),
+        ("shifted", "goes to the neighbours in the text, whose ids are neighbours still."),
+        ("reversed", "and 74% to the tokens whose ids are neighbours."),
+    ],
+)
+def test_neighbours_by_id_are_told_only_where_they_are_other_tokens(order, ending):
+    found = model_stored.stored(Permuted)
+    ids = np.full_like(found.id_neighbours, np.nan) if order == "equal" else found.id_neighbours
+    assert bert_section._broken(replace(found, order=order, id_neighbours=ids)).endswith(ending)
+
+
+def test_a_missing_model_is_said_once_on_the_section_of_the_extension(monkeypatch):
+    monkeypatch.setattr(installed, "is_installed", lambda package: False)
+    app = opened(section="extension")
+    told = [one for one in (*app.info, *app.warning) if "make models" in one.value]
+    assert len(told) == 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import csv
 import io
-import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -177,25 +176,22 @@ def test_what_an_address_cannot_have_is_said_and_the_page_opens_without_it(addre
     assert session.view.plan == Plan()
 
 
-def test_cursors_stay_inside_the_plan():
-    short = changed(view_of(), {"steps": 50, "test_up_to": 1})
-    assert (short.cursors.step, short.cursors.test_length) == (50, 64)
-    # The board sends all values with the one that was moved.
-    told = changed(view_of(), {**DESK.values(view_of()), "steps": 150})
-    assert told.cursors.step == 150
-    beyond = "This page: step must be at most 50 here, the most steps of this plan; got 51."
-    with pytest.raises(ParameterError, match=re.escape(beyond)):
-        changed(short, {"step": 51})
-    assert opened(steps="50").view.cursors.step == 50
+def test_beyond_the_end_of_a_curve_its_formula_has_no_number():
+    short = training(view_of(steps=100), "a", steps=(0, 50, 100), loss=(2.0, 1.0, 0.5))
+    for step, x in ((40, (0, 50, 100)), (100, (0, 50, 100)), (101, ())):
+        view = replace(view_of(steps=100, step=step), trained=(short,))
+        slots = made(view)["loss"].slots
+        assert tuple(slots["step"]["values"]) == x
+        assert len(slots["loss"]["values"]) == len(x)
 
 
 def test_what_is_not_stored_is_not_promised_where_nothing_can_be_trained(monkeypatch):
     view = view_of(seed=7)
     assert "“Train” above makes" in " ".join(made(view)["length"].notes)
-    monkeypatch.setattr(runs, "missing", lambda *names, what: "Install torch.")
+    monkeypatch.setattr(runs, "missing", lambda *names, what: "Install torch, `make x`.")
     notes = " ".join(made(view)["length"].notes)
     assert "“Train”" not in notes
-    assert "not stored. Install torch." in notes
+    assert "not stored. Install torch, make x." in notes
 
 
 def test_a_value_from_the_board_that_is_not_allowed_keeps_the_view():

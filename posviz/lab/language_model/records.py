@@ -152,7 +152,8 @@ class QueriesKeys:
     weight : (n - 1,) measured mean attention among the tokens after the first, at a distance.
     predicted : (n - 1,) the mean attention that ``given`` makes in a softmax over those tokens.
     link : the encoding, as the core reads it from the model's configuration.
-    window : tokens that the model was trained on, by its configuration; None where it says none.
+    window : tokens of the original window that the configuration names, or else of its only one;
+        None where it names none.
     """
 
     model: str

@@ -16,7 +16,7 @@ from posviz.encodings.extension import yarn_magnitude
 from posviz.lab.encoded import Encoded
 from posviz.lab.errors import LabError
 from posviz.lab.training.facts import facts
-from posviz.lab.training.fit import fit
+from posviz.lab.training.fit import fit, share_done
 from posviz.lab.training.measured import WINDOWS, places
 from posviz.lab.training.model import Model, started
 from posviz.lab.training.plan import LEARNED_WITHIN, Plan
@@ -85,7 +85,11 @@ def extended(
     )
     told(0.0, so_far)
     model, began = started(_rope(plan, 1.0), plan), time.process_time()
-    _, _, cut = fit(model, plan, lambda steps, _: told(0.7 * steps[-1] / plan.steps, so_far))
+
+    def on_step(steps: list[int], loss: list[float]) -> None:
+        told(0.7 * share_done(plan, steps[-1], time.process_time() - began), so_far)
+
+    _, _, cut = fit(model, plan, on_step)
     notes = (cut,) if cut else ()
     so_far = replace(so_far, seconds=time.process_time() - began, notes=notes)
     for place, name in enumerate(methods):

@@ -48,6 +48,7 @@ def fit(model: Model, plan: Plan, told: Told) -> tuple[list[int], list[float], s
     for step in range(1, plan.steps + 1):
         _set_rate(adam, plan, step)
         try:
+            pause()
             since.add(_step(model, adam, plan, rng, step, pause))
         except _OutOfTime:
             if since.count:
@@ -58,6 +59,11 @@ def fit(model: Model, plan: Plan, told: Told) -> tuple[list[int], list[float], s
             steps.append(step)
             curve.append(since.taken())
     return steps, curve, ""
+
+
+def share_done(plan: Plan, step: int, seconds: float) -> float:
+    """Of a training: one that will be cut comes to its end with its time, not with its steps."""
+    return min(1.0, max(step / plan.steps, seconds / plan.training_seconds))
 
 
 class _Pause:
@@ -108,10 +114,11 @@ def _step(
     model.encoded.renew(plan.seed * plan.steps + step)
     adam.zero_grad(set_to_none=True)
     whole = 0.0
-    for loss in _parts_of_loss(model, plan, rng):
+    for place, loss in enumerate(_parts_of_loss(model, plan, rng)):
+        if place:
+            pause()
         loss.backward()  # type: ignore[no-untyped-call]
         whole += float(loss.detach())
-        pause()
     torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     adam.step()
     return whole

@@ -16,7 +16,7 @@ from posviz.parameters import (
 
 MOST_SECONDS = 40.0
 """Longest that a page lets one encoding take: training and test together."""
-TRAINING_TIME = 0.75
+TRAINING_SHARE = 0.75
 """Share of that time that the training may take; the test has what is left."""
 LONGEST_TEST = 1024
 """Longest sequences of a test: tokens."""
@@ -30,7 +30,7 @@ EXTENSION_HEADS = 2
 """Two heads of the usual width have 16 pairs each: with fewer, hardly one lies between the ends of
 the ramp."""
 EXTENSION_SECONDS = 120.0
-"""The same for an extension: one model serves all methods."""
+"""The same for an extension, whose one model serves all methods; its test is not limited."""
 MOST_LINKS = 6
 """Encodings that one job trains."""
 LEARNED_WITHIN = 0.1
@@ -174,7 +174,7 @@ class Plan(Declared):
     @property
     def training_seconds(self) -> float:
         """The longest that the training may take."""
-        return TRAINING_TIME * self.most_seconds
+        return TRAINING_SHARE * self.most_seconds
 
     @model_validator(mode="after")
     def _check_heads(self) -> Plan:

@@ -16,10 +16,10 @@ from posviz.encodings.base import Encoding
 from posviz.lab.errors import LabError
 from posviz.lab.training.extend import METHODS, extended
 from posviz.lab.training.facts import facts
-from posviz.lab.training.fit import fit
+from posviz.lab.training.fit import fit, share_done
 from posviz.lab.training.model import fitted_to, started
 from posviz.lab.training.plan import EXTENDED_BY, MOST_LINKS, Plan
-from posviz.lab.training.tested import TEST_SHARE, tested
+from posviz.lab.training.tested import BAR_OF_TEST, tested
 from posviz.lab.training.trainable import refusal
 from posviz.lab.training.trained import Extended, Trained
 from posviz.lab.workers import Progress, Report
@@ -98,9 +98,7 @@ def trained(spec: Encoding, plan: Plan, told: Told) -> Trained:
     began = time.process_time()
 
     def on_step(steps: list[int], loss: list[float]) -> None:
-        # What will be cut comes to its end with its time, not with its steps.
-        used = (time.process_time() - began) / plan.training_seconds
-        share = (1 - TEST_SHARE) * min(1.0, max(steps[-1] / plan.steps, used))
+        share = (1 - BAR_OF_TEST) * share_done(plan, steps[-1], time.process_time() - began)
         told(share, replace(so_far, steps=tuple(steps), loss=tuple(loss)))
 
     steps, loss, cut = fit(model, plan, on_step)

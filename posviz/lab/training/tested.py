@@ -13,7 +13,7 @@ from posviz.lab.training.plan import Plan
 from posviz.lab.training.trained import Trained
 from posviz.parameters import ParameterError
 
-TEST_SHARE = 0.15
+BAR_OF_TEST = 0.15
 """Share of a bar that the test takes."""
 Told = Callable[[float, Trained], None]
 
@@ -36,9 +36,9 @@ def tested(model: Model, plan: Plan, so_far: Trained, told: Told) -> Trained:
     rows = {variant: _Row(plan.lengths) for variant in plan.about.variants}
     limit = max(0.0, plan.most_seconds - so_far.seconds)
     until = time.process_time() + limit
-    told(1 - TEST_SHARE, so_far)
+    told(1 - BAR_OF_TEST, so_far)
     for place, (variant, length) in enumerate(work):
-        share = 1 - TEST_SHARE * (1 - sum(pairs[:place]) / sum(pairs))
+        share = 1 - BAR_OF_TEST * (1 - sum(pairs[:place]) / sum(pairs))
         try:
             found = places(
                 model,

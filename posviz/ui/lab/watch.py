@@ -114,7 +114,7 @@ def place(number: int) -> str:
 
 
 def _times(status: Status) -> str:
-    ends = "" if status.is_cancelling else "; to reload the page ends it"
+    ends = "" if status.is_cancelling else "; reloading the page ends it"
     return f"{_clock(status)}{ends}"
 
 

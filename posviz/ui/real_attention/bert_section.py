@@ -182,8 +182,8 @@ def _results(found: Permuted, wish: Wish) -> None:
     columns[1].metric(
         f"weight moved in layer {head[0]}, head {head[1]}",
         f"{float(found.change[head]):.0%}",
-        help="The share of a query's attention that went to other tokens, mean of all queries: 0 % "
-        "for the same map, 100 % where no weight stayed.",
+        help="The share of a query's attention that went to other tokens, mean of all queries: 0% "
+        "for the same map, 100% where no weight stayed.",
     )
     if not math.isnan(found.similarity):
         columns[2].metric("likeness of the two texts, true ids", f"{found.similarity:.4f}")
@@ -203,8 +203,17 @@ def _broken(found: Permuted) -> str:
     return (
         f"The head that looks at its neighbours most, layer {place[0]}, head {place[1]}, gives "
         f"them {true:.0%} of its attention with true ids. With {found.order} ids {text:.0%} goes "
-        f"to the neighbours in the text, and {ids:.0%} to the tokens whose ids are neighbours."
+        f"to the neighbours in the text{_by_id(found.order, ids)}."
     )
+
+
+def _by_id(order: str, share: float) -> str:
+    """The same of tokens whose ids are neighbours, where those are other tokens."""
+    if math.isnan(share):
+        return "; no id has a neighbour"
+    if order == "shifted":
+        return ", whose ids are neighbours still"
+    return f", and {share:.0%} to the tokens whose ids are neighbours"
 
 
 def _maps(found: Permuted, head: tuple[int, int]) -> Drawn:

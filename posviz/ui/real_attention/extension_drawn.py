@@ -232,20 +232,20 @@ def applied(
         st.markdown("\n".join(lines))
 
 
-def resumed(found: Sequence[LossCurve]) -> None:
-    """What was not read in this run, since an earlier one had read it."""
+def resumed(found: Sequence[LossCurve | PasskeyGrid]) -> None:
+    """What of these numbers an earlier run had measured."""
     lines = []
     for one in found:
         before = int(one.facts.get("resumed_at", 0))
         if one.facts.get("from_cache"):
-            lines.append(f"{literal(one.link)}: taken whole from the cache of an earlier run.")
+            lines.append(f"{literal(one.link)}: measured before, and taken from the cache.")
         elif before:
             lines.append(
                 f"{literal(one.link)}: its first {before:,} tokens were read by a run that was "
-                "stopped; this one went on from there."
+                "stopped; the next one went on from there."
             )
     if lines:
-        st.caption("\n\n".join(lines))
+        st.caption("\n\n".join(dict.fromkeys(lines)))
 
 
 def facts(found: Sequence[LossCurve | PasskeyGrid]) -> None:

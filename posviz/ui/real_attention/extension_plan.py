@@ -15,10 +15,9 @@ from posviz.lab.extension import curves, grids
 from posviz.lab.extension.applied import Applied, applied
 from posviz.lab.extension.plan import ExtendedRun, PasskeyPlan, Plan
 from posviz.lab.extension.records import Gap, LossCurve, PasskeyGrid
-from posviz.lab.hashes import text_hash
 from posviz.lab.language_model.sources import SMOLLM2, Source
 from posviz.parameters import ParameterError
-from posviz.ui.real_attention.extension_text import text
+from posviz.ui.real_attention.extension_text import hash_of_text, text
 from posviz.ui.real_attention.wish import Wish
 
 REFUSALS = (ParameterError, LabError, ConfigError, ExportError)
@@ -105,7 +104,7 @@ def forget_misses() -> None:
 def known_curve(source: Source, wish: Wish, link: str) -> LossCurve | None:
     """A curve that was measured before, here or by another session. Raises as the run would."""
     plan, known = loss_plan(wish, link), _known()
-    key = f"{source.stamp} {text_hash(text())} loss {plan.model_dump_json()}"
+    key = f"{source.stamp} {hash_of_text()} loss {plan.model_dump_json()}"
     if key not in known:
         known[key] = curves.finished(source.name, text(), plan)
     found: LossCurve | None = known[key]
@@ -116,7 +115,7 @@ def known_gaps(source: Source, wish: Wish, found: Sequence[LossCurve]) -> tuple[
     """The differences of finished curves to the plain model's; none where it is not among them."""
     plans = [loss_plan(wish, one.link) for one in found if one.is_done]
     known = _known()
-    key = f"{source.stamp} {text_hash(text())} gaps {[plan.model_dump_json() for plan in plans]}"
+    key = f"{source.stamp} {hash_of_text()} gaps {[plan.model_dump_json() for plan in plans]}"
     if known.get(key) is None:
         known[key] = curves.gaps(source.name, text(), plans) or None
     gaps: tuple[Gap, ...] = known[key] or ()
@@ -126,7 +125,7 @@ def known_gaps(source: Source, wish: Wish, found: Sequence[LossCurve]) -> tuple[
 def known_grid(source: Source, wish: Wish, link: str) -> PasskeyGrid | None:
     """The same of a grid."""
     plan, known = passkey_plan(wish, link), _known()
-    key = f"{source.stamp} {text_hash(text())} passkey {plan.model_dump_json()}"
+    key = f"{source.stamp} {hash_of_text()} passkey {plan.model_dump_json()}"
     if key not in known:
         known[key] = grids.finished(source.name, text(), plan)
     found: PasskeyGrid | None = known[key]

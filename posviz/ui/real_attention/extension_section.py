@@ -9,7 +9,6 @@ import streamlit as st
 
 from posviz.lab.extension.plan import LONGEST
 from posviz.lab.extension.records import LossCurve, PasskeyGrid
-from posviz.lab.hashes import text_hash
 from posviz.lab.language_model.sources import Source
 from posviz.lab.workers import Job, Status
 from posviz.ui.literal import literal
@@ -72,13 +71,13 @@ def show(wish: Wish) -> None:
         "beyond the window is not above the level that the plain model has within it, and as far "
         "as it still finds what stands far back: the pass keys ask that."
     )
-    model_choice.say_what_is_missing(wish)
+    is_told = model_choice.say_what_is_missing(wish)
     st.markdown("[A run of your own](#a-run-of-your-own) stands below the stored results.")
     extension_stored.show()
     st.divider()
     st.markdown("#### A run of your own")
     model_choice.start_from(LESSONS)
-    source = model_choice.choose_model(wish)
+    source = model_choice.choose_model(wish, is_told=is_told)
     extension_text.choose()
     _controls(wish)
     usable, problems = _usable(source, wish)
@@ -183,12 +182,12 @@ def _results(source: Source | None, wish: Wish, usable: Sequence[str]) -> None:
     if curves:
         gaps = extension_plan.known_gaps(source, wish, curves) if source else ()
         extension_drawn.curves(curves, gaps, extension_code.losses(wish), name="own")
-        extension_drawn.resumed(curves)
     progress(KEYS, _keys_so_far)
     grids = _known(source, wish, usable, "passkey", result_of(KEYS))
     if grids:
         extension_drawn.grids(grids, extension_code.passkeys(wish), name="own")
     if curves or grids:
+        extension_drawn.resumed((*curves, *grids))
         extension_drawn.settings((*curves, *grids))
         extension_drawn.facts((*curves, *grids))
 
@@ -215,7 +214,7 @@ def _known(
 
 def _is_of(one: LossCurve | PasskeyGrid, plan: dict[str, Any]) -> bool:
     held = one.facts.get("plan", {})
-    is_of_text = one.facts["text_hash"] == text_hash(extension_text.text())
+    is_of_text = one.facts["text_hash"] == extension_text.hash_of_text()
     return is_of_text and {name: held.get(name) for name in plan} == plan
 
 

@@ -8,6 +8,7 @@ from importlib.resources import files
 
 import streamlit as st
 
+from posviz.lab.hashes import text_hash
 from posviz.ui.literal import literal
 
 PASSAGE = "alice.txt"
@@ -43,6 +44,16 @@ def text() -> str:
     return held.text if held else passage()
 
 
+def hash_of_text() -> str:
+    """What results know this text by."""
+    return _hash(text())
+
+
+@lru_cache(maxsize=4)
+def _hash(one: str) -> str:
+    return text_hash(one)
+
+
 def choose() -> None:
     """The control, and what will be read."""
     key = f"{STATE}_file_{st.session_state.get(_ROUND, 0)}"
@@ -53,8 +64,8 @@ def choose() -> None:
         max_upload_size=MOST_MEGABYTES,
         on_change=_taken,
         args=(key,),
-        help="Text in UTF-8. As many of its tokens are read as “Tokens to read” says; it needs at "
-        "least so many.",
+        help="Text in UTF-8. As many of its tokens are read as “Tokens to read” says, and it must "
+        "have at least that many.",
     )
     if problem := st.session_state.get(_PROBLEM):
         st.error(literal(problem))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
 import streamlit as st
 
 from posviz.lab.kernels import KernelPlan
@@ -14,14 +17,28 @@ STATE = "real_attention_kernel_runs"
 MOST_KEPT = 12
 
 
-def of_session(key: str) -> list[KernelRun]:
-    """All runs of this session with at least one point, the oldest first."""
-    kept: list[KernelRun] = st.session_state.setdefault(STATE, [])
-    for run in (result_of(key), _ended_early(job_status(key))):
-        if isinstance(run, KernelRun) and run.points and run not in kept:
-            kept.append(run)
-    del kept[:-MOST_KEPT]
-    return kept
+@dataclass
+class _Kept:
+    """Runs by their number in this session."""
+
+    runs: dict[int, KernelRun] = field(default_factory=dict)
+    count: int = 0
+    taken: dict[str, KernelRun] = field(default_factory=dict)
+    """The last one of those that came to their end, and of those that did not."""
+
+
+def of_session(key: str) -> Mapping[int, KernelRun]:
+    """The newest runs of this session with at least one point, by number."""
+    kept: _Kept = st.session_state.setdefault(STATE, _Kept())
+    for end, run in (("done", result_of(key)), ("early", _ended_early(job_status(key)))):
+        if run is None or not run.points or kept.taken.get(end) == run:
+            continue
+        kept.taken[end] = run
+        kept.count += 1
+        kept.runs[kept.count] = run
+    for number in sorted(kept.runs)[:-MOST_KEPT]:
+        del kept.runs[number]
+    return kept.runs
 
 
 def _ended_early(status: Status | None) -> KernelRun | None:
@@ -32,18 +49,18 @@ def _ended_early(status: Status | None) -> KernelRun | None:
     return partial
 
 
-def chosen(kept: list[KernelRun], plan: KernelPlan | None, key: str) -> KernelRun:
+def chosen(runs: Mapping[int, KernelRun], plan: KernelPlan | None, key: str) -> KernelRun:
     """The run to show, the newest at first, under a line that says what it is of."""
-    place = len(kept) - 1
-    if len(kept) > 1:
-        # A new run is a new box, which opens with it.
-        place = st.selectbox(
+    number = newest = max(runs)
+    if len(runs) > 1:
+        # A new run makes a new box, which opens with it.
+        number = st.selectbox(
             "Runs of this session",
-            range(len(kept) - 1, -1, -1),
-            format_func=lambda at: f"{at + 1}: {_in_words(kept[at])}",
-            key=f"{key}-run-shown-{len(kept)}",
+            sorted(runs, reverse=True),
+            format_func=lambda one: f"{one}: {_in_words(runs[one])}",
+            key=f"{key}-run-shown-{newest}",
         )
-    run = kept[place]
+    run = runs[number]
     st.markdown(f"Measured in this session: **{literal(_in_words(run))}**.")
     if plan is not None and dict(run.plan) != plan.arguments:
         st.info("What stands below was measured with other settings than those above.")

@@ -119,7 +119,7 @@ def machine(run: KernelRun) -> str:
 
 def cores(count: float) -> str:
     """A mean number of busy cores with its noun."""
-    told = f"{count:.2g}"
+    told = f"{count:.2g}" if count < 10 else f"{count:.0f}"
     return f"{told} core{'' if told == '1' else 's'}"
 
 

@@ -43,7 +43,7 @@ def text_of(wish: Wish) -> str:
     return wish.text or passage()
 
 
-def choose_model(wish: Wish) -> Source | None:
+def choose_model(wish: Wish, *, is_told: bool = False) -> Source | None:
     """Draw the choice of a model; None, and a sentence, where the chosen one is not here."""
     options = list(dict.fromkeys([SMOLLM2.name, *([wish.model] if wish.model else [])]))
     st.session_state.setdefault(address.key("model"), wish.model or SMOLLM2.name)
@@ -63,7 +63,7 @@ def choose_model(wish: Wish) -> Source | None:
             else "This server opens no other models; whoever runs it can allow that."
         ),
     )
-    return found(wish)
+    return None if is_told else found(wish)
 
 
 def _model_changed() -> None:

@@ -18,6 +18,7 @@ from posviz.lab.language_model.records import (
 )
 from posviz.lab.workers import Job
 from posviz.ui.context_extension.tables import table
+from posviz.ui.literal import literal
 from posviz.ui.real_attention import code, model_choice, queries_keys
 from posviz.ui.real_attention.drawn import Drawn, draw
 from posviz.ui.real_attention.heads import chosen_of
@@ -99,7 +100,7 @@ def _closely(seen: Observation, head: Head, wish: Wish) -> None:
 
     found = next((one for one in _known(result_of(RUN)) if _is_of(one, seen, head)), None)
     if found is None:
-        problem = model_choice.problem(seen.model) or _without_text(seen)
+        problem = model_choice.problem(seen.model) or literal(_without_text(seen))
         status = job_status(RUN)
         st.button(
             f"Look closely at layer {head[0]}, head {head[1]}",

@@ -48,8 +48,8 @@ _LESSONS = {
     "Copy": (
         {"a": "rope", "b": "alibi", "c": "nope", "d": "t5", "task": "copy"},
         "The token to copy is one row back, and rows grow with the test. RoPE copies at L and is "
-        "lost at 2 L, where the row is farther away than any was in training; ALiBi keeps most of "
-        "it there. At 8 L none is right half of the time.",
+        "lost at 2 L, where the row is farther away than any was in training; ALiBi still "
+        "copies most of it there. At 8 L every one is wrong more than half of the time.",
     ),
     "Reverse": (
         {"a": "rope", "b": "xpos", "c": "learned", "d": "alibi", "task": "reverse"},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from posviz.lab.training.plan import EXTENSION_SECONDS, MOST_SECONDS, TRAINING_TIME
+from posviz.lab.training.plan import EXTENSION_SECONDS, MOST_SECONDS, TRAINING_SHARE
 from posviz.ui import exchange, live
 from posviz.ui.lab import progress
 from posviz.ui.literal import literal, with_code
@@ -31,8 +31,8 @@ def show() -> None:
         "Tiny models, trained on sequences of L tokens and tested on longer ones: which encodings "
         "hold past the length they were trained on, and which break? Curves of the usual settings "
         f"are stored; your own training and its test take at most {MOST_SECONDS:.0f} s of one core "
-        f"for each encoding, the training for an extension {TRAINING_TIME * EXTENSION_SECONDS:.0f} "
-        "s. A busy machine takes longer by the clock."
+        "for each encoding, the training for an extension "
+        f"{TRAINING_SHARE * EXTENSION_SECONDS:.0f} s. A busy machine takes longer by the clock."
     )
     _lessons()
     _progress()
@@ -103,7 +103,7 @@ def _plan_in_words(view: View) -> str:
     return literal(
         f"{plan.about.title}: {plan.steps:,} steps of {plan.sequences} sequences of L = "
         f"{plan.length} tokens, {layers} of width {plan.width}, seed {plan.seed}; at "
-        f"most {plan.training_seconds:.0f} s of one core to train each{_expected(view)}"
+        f"most {plan.training_seconds:.0f} s of one core for the training of each{_expected(view)}"
     )
 
 

@@ -75,7 +75,7 @@ def length(view: View, curves: Sequence[Curve]) -> Panel:
             chance=plan.about.chance,
             ghosts=ghosts,
         ),
-        _slots("test_length", "score", [*lines, *ghosts]),
+        _slots(view, "test_length", "score", [*lines, *ghosts]),
         [*_origins(curves), *_how_to(view, curves)],
         lead=_lead([*lines, *ghosts]),
         is_wide=True,
@@ -96,7 +96,7 @@ def loss(view: View, curves: Sequence[Curve]) -> Panel:
         training_curves.build(
             lines, steps=view.plan.steps, chance=chance, floor=floor, ghosts=ghosts
         ),
-        _slots("step", "loss", [*lines, *ghosts]),
+        _slots(view, "step", "loss", [*lines, *ghosts]),
         [],
         lead=_lead([*lines, *ghosts]),
     )
@@ -154,9 +154,11 @@ def _ghosts(curves: Sequence[Curve], points: Callable[[Trained], Points]) -> lis
     ]
 
 
-def _slots(cursor: str, name: str, series: Sequence[Series[Points]]) -> dict[str, Any]:
-    """The numbers at the cursor of the first line that is drawn."""
+def _slots(view: View, cursor: str, name: str, series: Sequence[Series[Points]]) -> dict[str, Any]:
+    """The numbers at the cursor of the first line that is drawn; none beyond its end."""
     x, y = series[0].measure if series else ((), ())
+    if len(x) and getattr(view.cursors, cursor) > max(x):
+        x, y = (), ()
     return {name: read_at(cursor, x, y), cursor: read_at(cursor, x, x)}
 
 
@@ -183,7 +185,7 @@ def _how_to(view: View, curves: Sequence[Curve]) -> list[str]:
     if all(c.trained for c in curves):
         return []
     if why := runs.absent():
-        return [f"curves of these settings are not stored. {why}"]
+        return [f"Curves of these settings are not stored. {why.replace('`', '')}"]
     seconds = expected_seconds(view.plan, curves)
     about = f", about {seconds:.0f} s of one core each" if seconds else ""
     return [f"“Train” above makes the curves of these settings{about}"]

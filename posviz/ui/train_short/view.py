@@ -107,29 +107,10 @@ def changed(view: View, sent: Mapping[str, Any]) -> View:
     new = replace(view, values=values)
     assert new.plan  # refuses, in words, what cannot be used
     assert new.cursors  # so does this
-    new = replace(new, values=_with_cursors_inside(values, view.values, new.plan))
     for spec in new.specs.values():
         if why := refusal(spec):
             raise ParameterError(why)
     return new
-
-
-def _with_cursors_inside(
-    values: Mapping[str, Any], before: Mapping[str, Any], plan: Plan
-) -> dict[str, Any]:
-    """A shorter plan takes its cursors along; one that was set beyond the end is refused."""
-    inside = dict(values)
-    ends = {"step": (plan.steps, "steps"), "test_length": (plan.longest, "tokens")}
-    for name, (end, unit) in ends.items():
-        if values[name] <= end:
-            continue
-        if values[name] != before[name]:
-            raise ParameterError(
-                f"{Cursors.title}: {name} must be at most {end} here, the most {unit} of this "
-                f"plan; got {values[name]}."
-            )
-        inside[name] = end
-    return inside
 
 
 def _follow_task(values: dict[str, Any], before: Mapping[str, Any]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from posviz.lab.training.plan import EXTENSION_SECONDS, MOST_SECONDS, TRAINING_SHARE
+
 SEEDS = (0, 1, 2)
 """Seeds of which stored trainings may be at hand."""
 
@@ -26,7 +28,7 @@ SEE = """
   says so. Another seed moves the digits.
 """
 
-LIMITS = """
+LIMITS = f"""
 - Models of at most three layers and 64 dimensions, trained for seconds. Rankings that are published
   for large models come out here on tasks that were chosen for it; the digits mean nothing
   elsewhere.
@@ -40,9 +42,11 @@ LIMITS = """
   first step; as extensions of a trained model they are tested in the last section.
 - Counting asks for what stands near even in a long test, since resets keep coming; "guessing" is
   guessing with all answers alike, and always saying the most frequent one does a little better.
-- Training and test of one encoding have 40 s of one core. A training that is not done after 30 s
-  (that for the extension: 90 s) is cut and says so: its line is named so, and a whole stored one
-  stays beside it. A test that is not done at the end of the time says what is missing.
+- Training and test of one encoding have {MOST_SECONDS:.0f} s of one core. A training that is not
+  done after {TRAINING_SHARE * MOST_SECONDS:.0f} s (that for the extension:
+  {TRAINING_SHARE * EXTENSION_SECONDS:.0f} s) is cut and says so: its line is named so, and a
+  whole stored one stays beside it. A test that is not done at the end of the time says what is
+  missing.
 """
 
 READ = """
