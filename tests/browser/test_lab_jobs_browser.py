@@ -12,7 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-pytestmark = [pytest.mark.browser, pytest.mark.alone]
+pytestmark = pytest.mark.browser
 
 APP = Path(__file__).parent / "apps" / "lab_jobs.py"
 WAIT = 30_000
@@ -73,6 +73,7 @@ def process_of(page: Page) -> int:
     return int(re.search(r"of process (\d+)", bar(page).inner_text())[1])
 
 
+@pytest.mark.alone
 def test_progress_moves_in_place_and_the_page_is_quiet_afterwards(opened) -> None:
     page = opened()
     press(page, "Count")
@@ -104,6 +105,7 @@ def polls(page: Page) -> list[BackMsg]:
     return sent
 
 
+@pytest.mark.alone
 def test_the_page_asks_only_while_a_job_is_on(new_page, url) -> None:
     page = new_page()
     asked = polls(page)
@@ -142,6 +144,7 @@ def test_a_job_and_its_figures_are_accessible_on_a_phone(opened, scheme) -> None
     expect(page.get_by_text(re.compile(r"Cancelled after \d"))).to_be_visible(timeout=WAIT)
 
 
+@pytest.mark.alone
 def test_a_killed_worker_gives_a_sentence_soon(opened) -> None:
     page = opened()
     press(page, "Count long")
@@ -156,6 +159,7 @@ def test_a_killed_worker_gives_a_sentence_soon(opened) -> None:
     expect(page.get_by_text("result: 30")).to_be_visible(timeout=WAIT)
 
 
+@pytest.mark.alone
 def test_the_queue_is_shown_and_a_closed_window_gives_its_place_free(opened) -> None:
     first, second = opened(), opened()
     press(first, "Count long")  # a minute

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from posviz.lab import installed
 from posviz.lab.language_model.sources import SMOLLM2
 
-pytestmark = [pytest.mark.browser, pytest.mark.alone]
+pytestmark = pytest.mark.browser
 APP = Path(__file__).parents[2] / "app.py"
 FADES = """() => [...document.querySelectorAll('.katex-display')]
     .map((formula) => getComputedStyle(formula).getPropertyValue('--pv-right'))"""

@@ -11,7 +11,6 @@ from playwright.sync_api import Page, expect
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.alone,
     pytest.mark.skipif(find_spec("torch") is None, reason="training needs torch"),
 ]
 
