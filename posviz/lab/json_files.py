@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 
-def write_whole(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a file at once or not at all."""
+def write_whole(path: Path, content: Mapping[str, Any], *, allow_nan: bool = True) -> None:
+    """Write a file at once or not at all; ValueError for a NaN where none is allowed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_suffix(".new")
-    beside.write_text(json.dumps(content, ensure_ascii=False, indent=0) + "\n", encoding="utf-8")
+    text = json.dumps(content, ensure_ascii=False, allow_nan=allow_nan, indent=0) + "\n"
+    beside.write_text(text, encoding="utf-8")
     os.replace(beside, path)
 
 

@@ -81,17 +81,7 @@ def loss_by_position(
     """
     drawn = [item for item in series if len(item.measure.positions)]
     bands = [band(item) for item in drawn]
-    lines = [
-        curve(
-            item.label,
-            item.slot,
-            np.asarray(item.measure.positions),
-            item.measure.mean,
-            hover="position %{x:,.0f}<br>loss %{y:.3f} nats<br>mean over %{customdata} tokens",
-            customdata=np.asarray(item.measure.counts),
-        )
-        for item in drawn
-    ]
+    lines = [mean_line(item, "loss %{y:.3f} nats") for item in drawn]
     marks = [level(window, f"L = {window:,}", across="x", log=False)] if window < length else []
     if plain_within is not None:
         line, _ = level(plain_within, "", across="y", log=False)
@@ -115,6 +105,18 @@ def _range(series: Sequence[Series[LossLine]], ceiling: float | None) -> list[fl
     high = min(max(tops), min(tops) + _CEILING) if ceiling is None else ceiling
     margin = 0.05 * max(high - low, 0.1)
     return [low - margin, high + margin]
+
+
+def mean_line(item: Series[LossLine], value: str) -> dict[str, Any]:
+    """The running mean of one method; ``value`` is how hovering tells its y."""
+    return curve(
+        item.label,
+        item.slot,
+        np.asarray(item.measure.positions),
+        item.measure.mean,
+        hover=f"position %{{x:,.0f}}<br>{value}<br>mean over %{{customdata}} tokens",
+        customdata=np.asarray(item.measure.counts),
+    )
 
 
 def band(item: Series[LossLine]) -> dict[str, Any]:

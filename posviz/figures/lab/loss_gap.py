@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from posviz.figures.lab.loss_by_position import LossLine, band
-from posviz.figures.spec import FigureSpec, Series, axis, curve, figure, layout, level
+from posviz.figures.lab.loss_by_position import LossLine, band, mean_line
+from posviz.figures.spec import FigureSpec, Series, axis, figure, layout, level
 
 _CEILING = 1.0
 """How far from no difference the axis goes by itself, in nats: what lies beyond is reached by
@@ -29,18 +29,7 @@ dragging it."""
 def loss_gap(series: Sequence[Series[LossLine]], *, window: int, length: int) -> FigureSpec:
     """Nats per token over position, each with its band; 0 is the plain model."""
     drawn = [item for item in series if len(item.measure.positions)]
-    lines = [
-        curve(
-            item.label,
-            item.slot,
-            np.asarray(item.measure.positions),
-            item.measure.mean,
-            hover="position %{x:,.0f}<br>%{y:+.3f} nats against plain<br>mean over "
-            "%{customdata} tokens",
-            customdata=np.asarray(item.measure.counts),
-        )
-        for item in drawn
-    ]
+    lines = [mean_line(item, "%{y:+.3f} nats against plain") for item in drawn]
     line, label = level(0, "plain", across="y", log=False)
     # Below its left end, where methods lie a little above it.
     marks = [(line, label | {"x": 0.01, "xanchor": "left", "yanchor": "top"})]

@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from posviz.lab.json_files import write_whole
+
 FORMAT = 1
 STORED = Path(__file__).resolve().parent / "stored"
 
@@ -127,8 +129,7 @@ class KernelRun:
 def write_runs(path: Path, runs: list[KernelRun], command: str) -> None:
     """Store comparisons with the command that makes them again."""
     plain = {"format": FORMAT, "command": command, "runs": [run.to_plain() for run in runs]}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(plain, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    write_whole(path, plain, allow_nan=False)
 
 
 def read_runs(path: Path) -> tuple[str, tuple[KernelRun, ...]]:
